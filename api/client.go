@@ -172,8 +172,8 @@ func (k *call) shouldRetry(err error, try int) (pause time.Duration, retry bool)
 // backoff returns a random delay between half and all of a value that doubles with each try. The
 // randomness spreads the retries of clients that failed together.
 func backoff(try int) time.Duration {
-	whole := min(firstWait<<min(try, 20), maxWait)
-	return whole/2 + mathrand.N(whole/2+1)
+	wait := min(firstWait<<min(try, 20), maxWait)
+	return wait/2 + mathrand.N(wait/2+1)
 }
 
 func (c *Client) once(ctx context.Context, k call, body []byte) (*http.Response, error) {

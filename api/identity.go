@@ -30,7 +30,7 @@ type AuthorizationServer struct {
 	ChallengeMethods      []string `json:"code_challenge_methods_supported" doc:"Only S256 (PKCE)." example:"[\"S256\"]"`
 	TokenAuthMethods      []string `json:"token_endpoint_auth_methods_supported" doc:"none: clients have no secret." example:"[\"none\"]"`
 	RevocationAuthMethods []string `json:"revocation_endpoint_auth_methods_supported" doc:"none: clients have no secret." example:"[\"none\"]"`
-	TellsIssuer           bool     `json:"authorization_response_iss_parameter_supported" doc:"Whether authorization responses include the issuer (RFC 9207)." example:"true"`
+	IncludesIssuer        bool     `json:"authorization_response_iss_parameter_supported" doc:"Whether authorization responses include the issuer (RFC 9207)." example:"true"`
 }
 
 // GetIdentity returns the identity of the token in the format of the hosted service. Me returns

@@ -2,10 +2,10 @@ package api
 
 // ListSnippetsResponse lists the locations in a scan for which code may be uploaded.
 type ListSnippetsResponse struct {
-	Kept     bool           `json:"kept" doc:"Whether the deployment stores code. If false, uploads of code are rejected."`
-	Findings []SnippetPlace `json:"findings" doc:"Locations of the scan's findings, by severity, highest first; empty if there is a newer scan of the same source and ref."`
-	More     bool           `json:"more" doc:"Whether there are more findings than listed."`
-	Secrets  []SnippetPlace `json:"secrets" doc:"Locations of secrets from all scans of the ref. Exclude these lines from any code."`
+	StoresCode bool           `json:"kept" doc:"Whether the deployment stores code. If false, uploads of code are rejected."`
+	Findings   []SnippetPlace `json:"findings" doc:"Locations of the scan's findings, by severity, highest first; empty if there is a newer scan of the same source and ref."`
+	More       bool           `json:"more" doc:"Whether there are more findings than listed."`
+	Secrets    []SnippetPlace `json:"secrets" doc:"Locations of secrets from all scans of the ref. Exclude these lines from any code."`
 }
 
 // SnippetPlace is the location of a finding.

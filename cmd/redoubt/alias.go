@@ -78,18 +78,18 @@ func currentWords(args []string) []string {
 
 // commandWords returns the indexes of the first arguments that are not flags, at most three. The
 // only flag with a value before a command is --config.
-func commandWords(args []string) (places []int) {
-	for i := 0; i < len(args) && len(places) < 3; i++ {
+func commandWords(args []string) (indexes []int) {
+	for i := 0; i < len(args) && len(indexes) < 3; i++ {
 		switch {
 		case args[i] == "--config":
 			i++
 		case args[i] == "--":
-			return places
+			return indexes
 		case !strings.HasPrefix(args[i], "-"):
-			places = append(places, i)
+			indexes = append(indexes, i)
 		}
 	}
-	return places
+	return indexes
 }
 
 // vexExport converts the flags of vex export. Its default format was OpenVEX, --project is now an

@@ -64,7 +64,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if now := c.clock(); now.Sub(c.checked) >= checkEvery {
 		c.checked = now
 		if stamp, err := c.stamps(); err != nil || stamp != c.stamp {
-			c.loadAgain()
+			c.tryLoad()
 		}
 	}
 	return c.pair, nil
@@ -74,10 +74,10 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 func (c *certificate) reload() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.loadAgain()
+	c.tryLoad()
 }
 
-func (c *certificate) loadAgain() {
+func (c *certificate) tryLoad() {
 	if err := c.load(); err != nil {
 		c.log.Error("the changed certificate is invalid; the previous one stays in use", "error", err)
 		return

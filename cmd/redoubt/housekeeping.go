@@ -22,8 +22,8 @@ const (
 // housekeeping expires refs, decisions, exceptions and stored responses, and prunes feeds, until
 // the context is canceled. Several servers may run it at once: each deployment is one transaction.
 func (s *service) housekeeping(ctx context.Context, clock func() time.Time) {
-	ctx = store.Long(ctx)                                       // requests have priority
-	if _, err := advisory.FillCards(ctx, s.store); err != nil { // missing in databases of earlier versions
+	ctx = store.Long(ctx)                                           // requests have priority
+	if _, err := advisory.FillSummaries(ctx, s.store); err != nil { // missing in databases of earlier versions
 		s.logFailure(ctx, model.Deployment{}, "building advisory summaries", err)
 	}
 	tick := time.NewTicker(housekeepingEvery)

@@ -29,13 +29,13 @@ const gcPercent = 50
 
 // memoryOf returns Go's memory limit (GOMEMLIMIT) if set. Otherwise it returns the minimum of the
 // given limits, such as those of the machine and of the control group, or else 4 GiB.
-func memoryOf(limit int64, told ...func() (uint64, error)) int64 {
+func memoryOf(limit int64, sources ...func() (uint64, error)) int64 {
 	if limit != math.MaxInt64 {
 		return limit
 	}
 	least := uint64(math.MaxInt64)
-	for _, ask := range told {
-		if bytes, err := ask(); err == nil && bytes > 0 {
+	for _, read := range sources {
+		if bytes, err := read(); err == nil && bytes > 0 {
 			least = min(least, bytes)
 		}
 	}

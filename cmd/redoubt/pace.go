@@ -30,7 +30,7 @@ func (p pace) handler(next http.Handler) http.Handler {
 			r = r.WithContext(r.Context())
 			body := &pacedBody{ReadCloser: r.Body, ctx: r.Context(), pace: p, control: control, started: p.clock()}
 			body.allow(p.End(body.started, 0)) // also for unread bodies: the server waits for their end
-			defer context.AfterFunc(r.Context(), body.giveUp)()
+			defer context.AfterFunc(r.Context(), body.abort)()
 			r.Body = body
 		}
 		next.ServeHTTP(&pacedWriter{ResponseWriter: w, pace: p, control: control}, r)
@@ -76,12 +76,12 @@ func (b *pacedBody) allow(until time.Time) {
 		_ = b.control.SetReadDeadline(until) // not every connection supports deadlines
 	}
 	if b.ctx.Err() != nil { // possibly canceled since the last check
-		b.giveUp()
+		b.abort()
 	}
 }
 
-// giveUp ends the current and later reads.
-func (b *pacedBody) giveUp() { _ = b.control.SetReadDeadline(b.started) } // in the past
+// abort ends the current and later reads.
+func (b *pacedBody) abort() { _ = b.control.SetReadDeadline(b.started) } // in the past
 
 // pacedWriter requires that the client reads at the pace, measured from each write.
 type pacedWriter struct {

@@ -211,7 +211,7 @@ func (c serveCmd) firstStart(a *command.App, st *store.Store) (r ready, err erro
 		return ready{}, err
 	}
 	if len(unprinted) > 0 {
-		return c.firstTokenAgain(a, st, string(unprinted))
+		return c.replaceFirstToken(a, st, string(unprinted))
 	}
 	all, err := st.Deployments(a.Ctx)
 	if err != nil || len(all) > 0 {
@@ -227,9 +227,9 @@ func (c serveCmd) firstStart(a *command.App, st *store.Store) (r ready, err erro
 	return r, err
 }
 
-// firstTokenAgain replaces the first token of a deployment. It returns an empty ready if the
+// replaceFirstToken replaces the first token of a deployment. It returns an empty ready if the
 // deployment was deleted.
-func (c serveCmd) firstTokenAgain(a *command.App, st *store.Store, deployment string) (ready, error) {
+func (c serveCmd) replaceFirstToken(a *command.App, st *store.Store, deployment string) (ready, error) {
 	d, err := st.Deployment(a.Ctx, deployment)
 	if errors.Is(err, model.ErrNotFound) {
 		return ready{}, nil

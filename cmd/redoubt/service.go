@@ -281,8 +281,8 @@ func (s *service) run(a *command.App, ready func() error) error {
 	ctx, cancel := context.WithCancel(a.Ctx)
 	defer cancel()
 	requests, end := context.WithCancelCause(context.WithoutCancel(a.Ctx))
-	giveUp := func() { end(model.ErrUnavailable) } // distinguishes timeouts from disconnected clients
-	defer giveUp()
+	cancelRequests := func() { end(model.ErrUnavailable) } // distinguishes timeouts from disconnected clients
+	defer cancelRequests()
 	servers := []*http.Server{s.serve(requests, a, s.server.Handler())}
 	failed := make(chan error, 2)
 	go func() { failed <- servers[0].Serve(s.listener) }()
@@ -304,7 +304,7 @@ func (s *service) run(a *command.App, ready func() error) error {
 	}
 	cancel()
 	began := a.Clock()
-	stopped := s.stop(servers, giveUp)
+	stopped := s.stop(servers, cancelRequests)
 	endWork()
 	ended := wait(&background, s.config.ShutdownTimeout)
 	s.saveIndex(max(s.config.ShutdownTimeout-a.Clock().Sub(began), responseGrace))
@@ -385,10 +385,10 @@ const responseGrace = 2 * time.Second
 
 // stop waits for active requests. After the shutdown timeout it cancels them, so that they respond
 // with 503, and closes the remaining connections.
-func (s *service) stop(servers []*http.Server, giveUp func()) error {
+func (s *service) stop(servers []*http.Server, cancelRequests func()) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout+responseGrace)
 	defer cancel()
-	defer time.AfterFunc(s.config.ShutdownTimeout, giveUp).Stop()
+	defer time.AfterFunc(s.config.ShutdownTimeout, cancelRequests).Stop()
 	var errs []error
 	for _, srv := range servers {
 		if err := srv.Shutdown(ctx); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// startAgain is the delay before a start retries a step that failed because of the database.
-const startAgain = 2 * time.Second
+// startRetryDelay is the delay before a start retries a step that failed because of the database.
+const startRetryDelay = 2 * time.Second
 
 // start stores the address of the server and calls ready. If the database is full or unavailable,
 // the server keeps running and the steps are retried in the background. A shutdown during the start
@@ -41,7 +41,7 @@ func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready f
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(startAgain):
+			case <-time.After(startRetryDelay):
 			}
 			if err = steps(); err == nil {
 				s.log.Info("the start is complete")
@@ -56,8 +56,8 @@ func (s *service) start(ctx context.Context, background *sync.WaitGroup, ready f
 	return nil
 }
 
-// fileLook is the time that a start waits for the check of the database file.
-const fileLook = time.Second
+// fileCheckTimeout is the time that a start waits for the check of the database file.
+const fileCheckTimeout = time.Second
 
 // checkFile checks the database file. Damage is logged and makes the server unready, and writes to
 // a damaged file are rejected.
@@ -81,7 +81,7 @@ func (s *service) checkFile(ctx context.Context) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(fileLook):
+	case <-time.After(fileCheckTimeout):
 	}
 }
 

@@ -30,13 +30,13 @@ type checked struct {
 type CheckReport struct {
 	app    *command.App
 	silent bool      // for JSON, which is printed at the end
-	Whole  bool      `json:"whole"`
+	Intact bool      `json:"whole"`
 	Checks []checked `json:"checks"`
 }
 
 // NewCheckReport returns a report that prints added results unless it is silent.
 func NewCheckReport(a *command.App, silent bool) *CheckReport {
-	return &CheckReport{app: a, silent: silent, Whole: true}
+	return &CheckReport{app: a, silent: silent, Intact: true}
 }
 
 // Add records the results of a check.
@@ -45,7 +45,7 @@ func (r *CheckReport) Add(deployment, check string, faults []string) {
 		faults = []string{}
 	}
 	r.Checks = append(r.Checks, checked{deployment, check, faults})
-	r.Whole = r.Whole && len(faults) == 0
+	r.Intact = r.Intact && len(faults) == 0
 	if r.silent {
 		return
 	}
@@ -87,9 +87,9 @@ func (c CheckCmd) Run(a *command.App) error {
 		fmt.Fprintln(a.Err, "redoubt: some checks could not run:", err)
 	}
 	switch {
-	case report.Whole && err != nil:
+	case report.Intact && err != nil:
 		return &command.ExitError{Code: exitUnchecked}
-	case report.Whole:
+	case report.Intact:
 		return nil
 	}
 	fmt.Fprintln(
@@ -120,14 +120,14 @@ func CheckDeployments(a *command.App, st *store.Store, report *CheckReport) erro
 	var unchecked []error
 	findings := index.New(st, index.Options{Clock: a.Clock})
 	for _, d := range all {
-		tell := func(check string, faults []string) { report.Add(d.Slug, check, faults) }
-		err := st.View(a.Ctx, d.ID, func(ctx context.Context, tx *store.Tx) error { return tx.CheckRows(ctx, tell) })
+		addFaults := func(check string, faults []string) { report.Add(d.Slug, check, faults) }
+		err := st.View(a.Ctx, d.ID, func(ctx context.Context, tx *store.Tx) error { return tx.CheckRows(ctx, addFaults) })
 		if err == nil {
-			err = checkIndex(a, st, findings, d, tell)
+			err = checkIndex(a, st, findings, d, addFaults)
 		}
 		findings.Drop(d.ID)
 		if errors.Is(err, model.ErrDamaged) {
-			tell(listedFindings, []string{err.Error()})
+			addFaults(listedFindings, []string{err.Error()})
 			err = nil
 		}
 		if err != nil {

@@ -167,8 +167,8 @@ func (c DeploymentDeleteCmd) Run(a *command.App) error {
 			fmt.Fprintf(a.Err, "the built-in runner still stores its repositories: a running server removes them within a "+
 				"minute (%v)\n", busy)
 		}
-		_, say := fmt.Fprintf(a.Out, "deleted deployment %s with its data\n", d.Slug)
-		err = errors.Join(err, say)
+		_, printErr := fmt.Fprintf(a.Out, "deleted deployment %s with its data\n", d.Slug)
+		err = errors.Join(err, printErr)
 	}
 	return errors.Join(err, st.Close())
 }

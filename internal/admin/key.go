@@ -93,7 +93,7 @@ func (c keyUseCmd) run(a *command.App, st *store.Store, ring keyring.Ring) error
 		return err
 	case check == nil:
 		return errors.New("this database has no key file yet: the first server start creates one")
-	case !ring.Fits(check):
+	case !ring.Matches(check):
 		return fmt.Errorf("the key file %s belongs to another database: %w", c.File, command.ErrKeyFile)
 	}
 	err = ring.Replace(c.KeyPath())

@@ -48,12 +48,12 @@ type tokenApproveCmd struct {
 // Run approves the request; the scanner fetches its token within seconds.
 func (c tokenApproveCmd) Run(a *command.App) error {
 	code := auth.TidyLoginCode(c.Code)
-	asked := tokenCreateCmd{
+	create := tokenCreateCmd{
 		Name:  cmp.Or(c.Name, "semgrep login "+code),
 		Scope: []string{string(model.ScopeCI)}, Project: c.Project, Expires: c.Expires,
 	}
 	return c.Update(a, func(ctx context.Context, tx *store.Tx) (string, error) {
-		token, err := asked.token(tx.Now())
+		token, err := create.token(tx.Now())
 		if err != nil {
 			return "", err
 		}

@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// placer returns the place of a version on the scale of a package. See Order.
-type placer func(version string) (place int, ok bool)
+// placer returns the position of a version on the scale of a package. See Order.
+type placer func(version string) (position int, ok bool)
 
-// span is a half-open interval of places on a scale.
+// span is a half-open interval of positions on a scale.
 type span struct{ from, to int }
 
-// forever is greater than every place.
+// forever is greater than every position.
 const forever = math.MaxInt
 
-// spans returns the affected places as OSV defines the evaluation, without exact matches of listed
-// versions. Listed versions are placed on the scale only if there are no ranges, so that other
-// spellings match, such as 1.0 for 1.0.0.
-func (a *Affected) spans(place placer) (out []span) {
+// spans returns the affected positions as OSV defines the evaluation, without exact matches of
+// listed versions. Listed versions are placed on the scale only if there are no ranges, so that
+// other spellings match, such as 1.0 for 1.0.0.
+func (a *Affected) spans(position placer) (out []span) {
 	for _, r := range a.Ranges {
-		out = append(out, r.spans(place)...)
+		out = append(out, r.spans(position)...)
 	}
 	if len(a.Ranges) == 0 {
 		for _, v := range a.Versions {
-			if at, ok := place(v); ok {
+			if at, ok := position(v); ok {
 				out = append(out, span{at, at + 1})
 			}
 		}
@@ -46,7 +46,7 @@ func (a *Affected) onScale() (out []string) {
 	return out
 }
 
-// step is an event on a scale. It applies from its place up to the next step.
+// step is an event on a scale. It applies from its position up to the next step.
 type step struct {
 	order, rank int // sort keys
 	from        int
@@ -57,8 +57,8 @@ type step struct {
 // introduction up to a fix or past a last affected version. The last event at or before a version
 // decides. A limit bounds the whole range. A range with an event that is not a version is empty.
 // The spans are unordered.
-func (r Range) spans(place placer) (out []span) {
-	steps, end, ok := r.steps(place)
+func (r Range) spans(position placer) (out []span) {
+	steps, end, ok := r.steps(position)
 	if !ok {
 		return nil
 	}
@@ -74,15 +74,15 @@ func (r Range) spans(place placer) (out []span) {
 	return out
 }
 
-// steps returns the events in the order of their versions, and the place of the highest limit. At
-// the same version, closing events precede introductions, unless the two are written as a pair. The
-// version 0 precedes all others, and * all except 0.
-func (r Range) steps(place placer) (steps []step, end int, ok bool) {
+// steps returns the events in the order of their versions, and the position of the highest limit.
+// At the same version, closing events precede introductions, unless the two are written as a pair.
+// The version 0 precedes all others, and * all except 0.
+func (r Range) steps(position placer) (steps []step, end int, ok bool) {
 	limits, limited := 0, false
 	var previous step // in the written order
 	for _, e := range r.Events {
 		v := e.version()
-		at, ok := place(v)
+		at, ok := position(v)
 		if !ok && v != "0" && v != "*" {
 			return nil, 0, false
 		}
@@ -134,10 +134,10 @@ func union(spans []span) []span {
 	return out
 }
 
-// contains reports whether a place is in one of the spans, which must be a union.
-func contains(spans []span, place int) bool {
-	i, found := slices.BinarySearchFunc(spans, place, func(s span, place int) int { return cmp.Compare(s.from, place) })
-	return found || i > 0 && place < spans[i-1].to
+// contains reports whether a position is in one of the spans, which must be a union.
+func contains(spans []span, position int) bool {
+	i, found := slices.BinarySearchFunc(spans, position, func(s span, p int) int { return cmp.Compare(s.from, p) })
+	return found || i > 0 && position < spans[i-1].to
 }
 
 func (e Event) version() string { return cmp.Or(e.Introduced, e.Fixed, e.LastAffected, e.Limit) }

@@ -51,12 +51,12 @@ func NewCatalogue(ctx context.Context, s CatalogueStore) (*Catalogue, error) {
 		exploited[name] = true
 	}
 	c := &Catalogue{}
-	if err := s.EachAdvisorySummary(ctx, func(card model.AdvisorySummary) { c.add(card, exploited) }); err != nil {
+	if err := s.EachAdvisorySummary(ctx, func(summary model.AdvisorySummary) { c.add(summary, exploited) }); err != nil {
 		return nil, err
 	}
-	err = missingCards(ctx, s, func(cards []model.AdvisorySummary) error {
-		for _, card := range cards {
-			c.add(card, exploited)
+	err = missingSummaries(ctx, s, func(summaries []model.AdvisorySummary) error {
+		for _, summary := range summaries {
+			c.add(summary, exploited)
 		}
 		return nil
 	})
@@ -66,21 +66,21 @@ func NewCatalogue(ctx context.Context, s CatalogueStore) (*Catalogue, error) {
 	return c, err
 }
 
-func (c *Catalogue) add(card model.AdvisorySummary, exploited map[string]bool) {
+func (c *Catalogue) add(summary model.AdvisorySummary, exploited map[string]bool) {
 	e := entry{
-		group: card.Group, from: uint32(len(c.text)), severity: card.Severity, malicious: card.Malicious,
-		exploited: slices.ContainsFunc(card.Names, func(name string) bool { return exploited[name] }),
+		group: summary.Group, from: uint32(len(c.text)), severity: summary.Severity, malicious: summary.Malicious,
+		exploited: slices.ContainsFunc(summary.Names, func(name string) bool { return exploited[name] }),
 	}
-	if !card.Modified.IsZero() {
-		e.modified = card.Modified.UnixMicro()
+	if !summary.Modified.IsZero() {
+		e.modified = summary.Modified.UnixMicro()
 	}
-	for _, part := range [][]string{card.Names, card.Packages, {card.Summary}} {
+	for _, part := range [][]string{summary.Names, summary.Packages, {summary.Summary}} {
 		for _, word := range part {
 			c.text = append(append(c.text, strings.ToLower(word)...), '\n')
 		}
 	}
 	e.to = uint32(len(c.text))
-	for _, key := range card.Packages {
+	for _, key := range summary.Packages {
 		ecosystem, _, _ := strings.Cut(key, "/")
 		e.ecosystems |= 1 << c.ecosystem(ecosystem)
 	}
@@ -117,8 +117,8 @@ type Presence struct {
 	Elsewhere int // additional ones that are open on other branches only
 }
 
-// Here reports whether there are open findings on any branch.
-func (p Presence) Here() bool { return p.Findings+p.Elsewhere > 0 }
+// Any reports whether there are open findings on any branch.
+func (p Presence) Any() bool { return p.Findings+p.Elsewhere > 0 }
 
 // Search selects vulnerabilities. Zero fields do not filter.
 type Search struct {
@@ -130,9 +130,9 @@ type Search struct {
 	Malicious bool
 	Affecting bool // only vulnerabilities with open findings here
 
-	Here map[int64]Presence // by group: findings here, which are listed first
-	Skip int
-	Size int
+	Present map[int64]Presence // by group: findings here, which are listed first
+	Skip    int
+	Size    int
 }
 
 // SearchResult is the result of a Search. Each count is the number of results with that filter
@@ -153,7 +153,7 @@ const (
 	failsSeverity
 	failsExploited
 	failsMalicious
-	failsHere
+	failsAffecting
 )
 
 // Search returns vulnerabilities with findings here first, ordered by risk, then the others, newest
@@ -166,11 +166,11 @@ func (c *Catalogue) Search(s Search) SearchResult {
 	}
 	wanted := slices.Index(c.ecosystems, s.Ecosystem)
 	perEcosystem := make([]int, len(c.ecosystems))
-	var here, others []int
+	var present, others []int
 	for i := range c.entries {
 		e := &c.entries[i]
-		presence, is := s.Here[e.group]
-		is = is && presence.Here()
+		presence, is := s.Present[e.group]
+		is = is && presence.Any()
 		fails := s.failedFilters(e, wanted, is)
 		if fails&(fails-1) != 0 || !c.matchesText(e, words) {
 			continue // rejected by two filters or the text, so not in any count
@@ -179,7 +179,7 @@ func (c *Catalogue) Search(s Search) SearchResult {
 		switch {
 		case fails != 0:
 		case is:
-			here = append(here, i)
+			present = append(present, i)
 		default:
 			others = append(others, i)
 		}
@@ -189,15 +189,15 @@ func (c *Catalogue) Search(s Search) SearchResult {
 			out.Ecosystems[c.ecosystems[i]] = n
 		}
 	}
-	slices.SortStableFunc(here, func(a, b int) int { return c.riskier(a, b, s.Here) })
-	out.Total = len(here) + len(others)
-	for _, i := range append(here, others...)[min(s.Skip, out.Total):min(s.Skip+s.Size, out.Total)] {
+	slices.SortStableFunc(present, func(a, b int) int { return c.riskier(a, b, s.Present) })
+	out.Total = len(present) + len(others)
+	for _, i := range append(present, others...)[min(s.Skip, out.Total):min(s.Skip+s.Size, out.Total)] {
 		out.Groups = append(out.Groups, c.entries[i].group)
 	}
 	return out
 }
 
-func (s *Search) failedFilters(e *entry, ecosystem int, here bool) (fails int) {
+func (s *Search) failedFilters(e *entry, ecosystem int, present bool) (fails int) {
 	if s.Ecosystem != "" && (ecosystem < 0 || e.ecosystems>>ecosystem&1 == 0) {
 		fails |= failsEcosystem
 	}
@@ -210,14 +210,14 @@ func (s *Search) failedFilters(e *entry, ecosystem int, here bool) (fails int) {
 	if s.Malicious && !e.malicious {
 		fails |= failsMalicious
 	}
-	if s.Affecting && !here {
-		fails |= failsHere
+	if s.Affecting && !present {
+		fails |= failsAffecting
 	}
 	return fails
 }
 
 // count adds a vulnerability to all counts, or to those of the only filter that rejects it.
-func (f *SearchResult) count(e *entry, fails int, here bool, perEcosystem []int) {
+func (f *SearchResult) count(e *entry, fails int, present bool, perEcosystem []int) {
 	alone := func(bit int) bool { return fails&^bit == 0 }
 	if alone(failsSeverity) {
 		f.Severities[e.severity]++
@@ -228,7 +228,7 @@ func (f *SearchResult) count(e *entry, fails int, here bool, perEcosystem []int)
 	if alone(failsMalicious) && e.malicious {
 		f.Malicious++
 	}
-	if alone(failsHere) && here {
+	if alone(failsAffecting) && present {
 		f.Affecting++
 	}
 	for i := range perEcosystem {
@@ -244,7 +244,7 @@ func (c *Catalogue) matchesText(e *entry, words [][]byte) bool {
 	return !slices.ContainsFunc(words, func(word []byte) bool { return !bytes.Contains(text, word) })
 }
 
-func (c *Catalogue) riskier(a, b int, here map[int64]Presence) int {
+func (c *Catalogue) riskier(a, b int, presence map[int64]Presence) int {
 	x, y := &c.entries[a], &c.entries[b]
 	exploited := func(e *entry) int {
 		if e.exploited {
@@ -254,19 +254,19 @@ func (c *Catalogue) riskier(a, b int, here map[int64]Presence) int {
 	}
 	severity := func(e *entry) model.Severity { return Rating{Severity: e.severity}.Or() } // as for findings
 	return cmp.Or(cmp.Compare(severity(y), severity(x)), cmp.Compare(exploited(y), exploited(x)),
-		cmp.Compare(here[y.group].Projects, here[x.group].Projects),
-		cmp.Compare(here[y.group].Findings, here[x.group].Findings))
+		cmp.Compare(presence[y.group].Projects, presence[x.group].Projects),
+		cmp.Compare(presence[y.group].Findings, presence[x.group].Findings))
 }
 
 // Exploited returns the groups of a set that are known to be exploited.
 func (c *Catalogue) Exploited(groups []int64) map[int64]bool {
-	asked := make(map[int64]bool, len(groups))
+	wanted := make(map[int64]bool, len(groups))
 	for _, id := range groups {
-		asked[id] = true
+		wanted[id] = true
 	}
 	out := map[int64]bool{}
 	for i := range c.entries {
-		if e := &c.entries[i]; e.exploited && asked[e.group] {
+		if e := &c.entries[i]; e.exploited && wanted[e.group] {
 			out[e.group] = true
 		}
 	}

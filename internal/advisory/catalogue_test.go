@@ -63,7 +63,7 @@ func (s stall) fits(q advisory.Search, c model.AdvisorySummary) bool {
 	}
 	ecosystem := slices.ContainsFunc(c.Packages, func(p string) bool { return strings.HasPrefix(p, q.Ecosystem+"/") })
 	return (q.Ecosystem == "" || ecosystem) && (q.Severity == 0 || q.Severity == c.Severity) && (!q.Unrated || c.Severity == 0) && (!q.Malicious || c.Malicious) &&
-		(!q.Exploited || slices.Contains(s.exploited, c.Names[0])) && (!q.Affecting || q.Here[c.Group].Findings > 0)
+		(!q.Exploited || slices.Contains(s.exploited, c.Names[0])) && (!q.Affecting || q.Present[c.Group].Findings > 0)
 }
 
 func (s stall) matching(q advisory.Search) (out []model.AdvisorySummary) {
@@ -90,7 +90,7 @@ func (s stall) order(q advisory.Search) func(a, b model.AdvisorySummary) int {
 		return c.Modified.UnixMicro()
 	}
 	return func(a, b model.AdvisorySummary) int {
-		x, y := q.Here[a.Group], q.Here[b.Group]
+		x, y := q.Present[a.Group], q.Present[b.Group]
 		by := cmp.Compare(flag(y.Findings > 0), flag(x.Findings > 0))
 		if by == 0 && x.Findings > 0 {
 			known := func(c model.AdvisorySummary) int { return flag(slices.Contains(s.exploited, c.Names[0])) }
@@ -116,11 +116,11 @@ func TestCatalogueAgreesWithTheNaiveModel(t *testing.T) {
 			Severity:  model.Severity(rapid.SampledFrom([]int{0, 0, 2, 4}).Draw(t, "by severity")),
 			Unrated:   rapid.Bool().Draw(t, "by unrated"),
 			Exploited: rapid.Bool().Draw(t, "by exploited"), Malicious: rapid.Bool().Draw(t, "by malicious"), Affecting: rapid.Bool().Draw(t, "affecting"),
-			Here: map[int64]advisory.Presence{}, Skip: rapid.IntRange(0, 4).Draw(t, "skip"), Size: rapid.IntRange(1, 5).Draw(t, "size"),
+			Present: map[int64]advisory.Presence{}, Skip: rapid.IntRange(0, 4).Draw(t, "skip"), Size: rapid.IntRange(1, 5).Draw(t, "size"),
 		}
 		for _, card := range s.cards {
 			if n := rapid.IntRange(0, 3).Draw(t, "here"); n > 0 {
-				q.Here[card.Group] = advisory.Presence{Findings: n, Projects: 1 + n/2}
+				q.Present[card.Group] = advisory.Presence{Findings: n, Projects: 1 + n/2}
 			}
 		}
 		want := s.matching(q)

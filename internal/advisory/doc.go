@@ -8,10 +8,10 @@ package advisory
 type Order interface {
 	// Compare returns -1 if a precedes b, 0 if they are equal, and 1 otherwise.
 	Compare(a, b string) int
-	// Scale parses the distinct versions once and returns a function that places any version among
-	// them. The place is 2i+1 for the i-th lowest version, and 2i for a version directly below it.
-	// For an invalid version, the place is 0 and ok is false.
-	Scale(versions []string) func(version string) (place int, ok bool)
+	// Scale parses the distinct versions once and returns a function that positions any version among
+	// them. The position is 2i+1 for the i-th lowest version, and 2i for a version directly below it.
+	// For an invalid version, the position is 0 and ok is false.
+	Scale(versions []string) func(version string) (position int, ok bool)
 }
 
 // Orders returns the order of an ecosystem.

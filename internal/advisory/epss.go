@@ -31,10 +31,10 @@ const (
 
 var cveID = regexp.MustCompile(`^CVE-\d{4}-\d{4,19}$`)
 
-// ReadEPSS reads an EPSS file as FIRST publishes it, as CSV or compressed CSV, and calls take with
-// each score. Invalid lines are counted and skipped. A file without the columns cve, epss and
+// ReadEPSS reads an EPSS file as FIRST publishes it, as CSV or compressed CSV, and calls handle
+// with each score. Invalid lines are counted and skipped. A file without the columns cve, epss and
 // percentile is an error.
-func ReadEPSS(r io.Reader, take func(model.EPSSScore) error) (f EPSSFile, err error) {
+func ReadEPSS(r io.Reader, handle func(model.EPSSScore) error) (f EPSSFile, err error) {
 	plain, err := gunzip(r)
 	if err != nil {
 		return f, err
@@ -61,7 +61,7 @@ func ReadEPSS(r io.Reader, take func(model.EPSSScore) error) (f EPSSFile, err er
 			if f.Scores++; f.Scores > maxScores {
 				return f, fmt.Errorf("it has more than %d scores", maxScores)
 			}
-			if err := take(score); err != nil {
+			if err := handle(score); err != nil {
 				return f, err
 			}
 		}

@@ -21,11 +21,11 @@ func Regroup(members []model.AdvisoryMember, fresh func() (int64, error)) (group
 	})
 	parts := components(members)
 	groups, merged = map[int64]int64{}, map[int64]int64{}
-	taken := map[int64]bool{}
+	used := map[int64]bool{}
 	had := make([][]int64, len(parts))
 	for i, part := range parts {
 		for _, m := range part {
-			if m.Group != 0 && !taken[m.Group] {
+			if m.Group != 0 && !used[m.Group] {
 				had[i] = append(had[i], m.Group)
 			}
 		}
@@ -38,14 +38,14 @@ func Regroup(members []model.AdvisoryMember, fresh func() (int64, error)) (group
 			}
 			had[i] = []int64{id}
 		}
-		taken[had[i][0]] = true
+		used[had[i][0]] = true
 		for _, m := range part {
 			groups[m.ID] = had[i][0]
 		}
 	}
 	for i := range parts {
 		for _, gone := range had[i][1:] {
-			if !taken[gone] && merged[gone] == 0 {
+			if !used[gone] && merged[gone] == 0 {
 				merged[gone] = had[i][0]
 			}
 		}

@@ -96,10 +96,10 @@ func (v view) match(
 		InLockfile: map[int64]bool{},
 		Withdrawn:  map[int64]bool{},
 	}
-	m := matcher{view: v, subjects: byLockfilePackage(subjects), held: map[lockfilePackage]map[string]bool{}}
+	m := matcher{view: v, subjects: byLockfilePackage(subjects), inUse: map[lockfilePackage]map[string]bool{}}
 	for _, f := range subjects {
 		if f.Source == model.SourceAdvisories {
-			m.held[lockfilePackage{f.Lockfile, purl.Key(f.Ecosystem, f.Package)}] = map[string]bool{}
+			m.inUse[lockfilePackage{f.Lockfile, purl.Key(f.Ecosystem, f.Package)}] = map[string]bool{}
 		}
 	}
 	for _, h := range holdings {
@@ -117,7 +117,7 @@ func (v view) match(
 	}
 	for _, f := range subjects {
 		if key := purl.Key(f.Ecosystem, f.Package); f.Source == model.SourceAdvisories && scope.has(key) {
-			out.InLockfile[f.FindingID] = m.held[lockfilePackage{f.Lockfile, key}][f.Version]
+			out.InLockfile[f.FindingID] = m.inUse[lockfilePackage{f.Lockfile, key}][f.Version]
 			if p := v[key]; p != nil && p.withdrawn[f.Group] {
 				out.Withdrawn[f.FindingID] = true
 			}
@@ -159,7 +159,7 @@ func byLockfilePackage(subjects []model.Subject) map[lockfilePackage][]model.Sub
 type matcher struct {
 	view     view
 	subjects map[lockfilePackage][]model.Subject // of scanners
-	held     map[lockfilePackage]map[string]bool // versions in use of packages for which the advisories have findings
+	inUse    map[lockfilePackage]map[string]bool // versions in use of packages for which the advisories have findings
 	matches  []model.Match
 }
 
@@ -171,7 +171,7 @@ func (m *matcher) lockfile(ctx context.Context, h model.Holding) error {
 	for i := range h.Dependencies {
 		d := &h.Dependencies[i]
 		key := purl.Key(d.Ecosystem, d.Name)
-		if versions := m.held[lockfilePackage{h.Lockfile, key}]; versions != nil {
+		if versions := m.inUse[lockfilePackage{h.Lockfile, key}]; versions != nil {
 			versions[d.Version] = true // regardless of remaining advisories
 		}
 		if m.view[key] == nil {

@@ -43,43 +43,43 @@ func (v *Vulnerability) ListSummary() model.AdvisorySummary {
 	return c
 }
 
-// CardStore provides the storage of FillCards.
-type CardStore interface {
+// SummaryStore provides the storage of FillSummaries.
+type SummaryStore interface {
 	// GroupsWithoutSummary reads groups without a summary and with a greater id than after, by id.
 	GroupsWithoutSummary(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
 	// PutAdvisorySummaries stores summaries.
-	PutAdvisorySummaries(ctx context.Context, cards []model.AdvisorySummary) error
+	PutAdvisorySummaries(ctx context.Context, summaries []model.AdvisorySummary) error
 }
 
-// FillCards stores the missing summaries in batches and returns their number. An interrupted run is
+// FillSummaries stores the missing summaries in batches and returns their number. An interrupted run is
 // continued by the next one.
-func FillCards(ctx context.Context, s CardStore) (made int, err error) {
-	err = missingCards(ctx, s, func(cards []model.AdvisorySummary) error {
-		made += len(cards)
-		return s.PutAdvisorySummaries(ctx, cards)
+func FillSummaries(ctx context.Context, s SummaryStore) (made int, err error) {
+	err = missingSummaries(ctx, s, func(summaries []model.AdvisorySummary) error {
+		made += len(summaries)
+		return s.PutAdvisorySummaries(ctx, summaries)
 	})
 	return made, err
 }
 
-// missingCards calls take with the missing summaries, batch by batch.
-func missingCards(ctx context.Context, s interface {
+// missingSummaries calls handle with the missing summaries, batch by batch.
+func missingSummaries(ctx context.Context, s interface {
 	GroupsWithoutSummary(ctx context.Context, after int64, limit int) ([]model.AdvisoryGroup, error)
-}, take func([]model.AdvisorySummary) error,
+}, handle func([]model.AdvisorySummary) error,
 ) error {
 	for after := int64(0); ; {
 		groups, err := s.GroupsWithoutSummary(ctx, after, batchRecords)
 		if err != nil || len(groups) == 0 {
 			return err
 		}
-		cards := make([]model.AdvisorySummary, len(groups))
+		summaries := make([]model.AdvisorySummary, len(groups))
 		for i, g := range groups {
 			v, err := NewVulnerability(g)
 			if err != nil {
 				return err
 			}
-			cards[i] = v.ListSummary()
+			summaries[i] = v.ListSummary()
 		}
-		if err := take(cards); err != nil {
+		if err := handle(summaries); err != nil {
 			return err
 		}
 		after = groups[len(groups)-1].ID
@@ -92,13 +92,13 @@ func Cards(ctx context.Context, s interface {
 	AdvisoryGroupsByID(ctx context.Context, ids []int64) (map[int64]model.AdvisoryGroup, error)
 }, groups []int64,
 ) (map[int64]model.AdvisorySummary, error) {
-	cards, err := s.AdvisorySummaries(ctx, groups)
+	summaries, err := s.AdvisorySummaries(ctx, groups)
 	if err != nil {
 		return nil, err
 	}
-	missing := slices.DeleteFunc(slices.Clone(groups), func(id int64) bool { return cards[id].Group != 0 })
+	missing := slices.DeleteFunc(slices.Clone(groups), func(id int64) bool { return summaries[id].Group != 0 })
 	if len(missing) == 0 {
-		return cards, nil
+		return summaries, nil
 	}
 	read, err := s.AdvisoryGroupsByID(ctx, missing)
 	for id, g := range read {
@@ -109,7 +109,7 @@ func Cards(ctx context.Context, s interface {
 		if err != nil {
 			return nil, err
 		}
-		cards[id] = v.ListSummary()
+		summaries[id] = v.ListSummary()
 	}
-	return cards, err
+	return summaries, err
 }

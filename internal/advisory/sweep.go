@@ -157,8 +157,8 @@ func (s *Sweep[T]) some(
 	next, matched := *p, false
 	err = s.Update(ctx, id, func(ctx context.Context, tx T) error {
 		t, err := newBatch(ctx, tx, refs)
-		for places := t.next(together); err == nil && len(places) > 0; places = t.next(together) {
-			err = s.round(ctx, tx, t, places, scope, p.Target)
+		for indexes := t.next(together); err == nil && len(indexes) > 0; indexes = t.next(together) {
+			err = s.round(ctx, tx, t, indexes, scope, p.Target)
 		}
 		if n, changed = t.through(), t.changed; err != nil {
 			return err

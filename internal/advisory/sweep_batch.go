@@ -37,22 +37,22 @@ func newBatch(ctx context.Context, tx SweepTx, refs []model.ProjectRef) (*batch,
 // completed one come first, so that completed refs always form a prefix. Later refs are excluded
 // once enough findings changed. A project with a changed ref gets only one, because its other refs
 // must be read afterwards.
-func (t *batch) next(together int) (places []int) {
-	end, rows, taken := len(t.refs), 0, map[int64]bool{}
+func (t *batch) next(together int) (indexes []int) {
+	end, rows, excluded := len(t.refs), 0, map[int64]bool{}
 	if through := t.through(); t.enough() || slices.Contains(t.done[:through], false) {
 		end = through
 	}
 	for i, at := range t.refs[:end] {
-		if t.done[i] || taken[at.ProjectID] {
+		if t.done[i] || excluded[at.ProjectID] {
 			continue
 		}
-		if rows += t.sizes[i]; len(places) == together || len(places) > 0 && rows > sweepRows {
+		if rows += t.sizes[i]; len(indexes) == together || len(indexes) > 0 && rows > sweepRows {
 			break
 		}
-		places = append(places, i)
-		taken[at.ProjectID] = t.moved[at.ProjectID]
+		indexes = append(indexes, i)
+		excluded[at.ProjectID] = t.moved[at.ProjectID]
 	}
-	return places
+	return indexes
 }
 
 func (t *batch) enough() bool { return t.changed >= sweepChanges }
@@ -77,8 +77,8 @@ func (t *batch) through() int {
 }
 
 // round updates the refs at some indexes to a version of the advisories.
-func (s *Sweep[T]) round(ctx context.Context, tx T, t *batch, places []int, scope *Scope, version int64) error {
-	refs := model.Map(places, func(place int) model.ProjectRef { return t.refs[place] })
+func (s *Sweep[T]) round(ctx context.Context, tx T, t *batch, indexes []int, scope *Scope, version int64) error {
+	refs := model.Map(indexes, func(i int) model.ProjectRef { return t.refs[i] })
 	advised, err := s.Library.MatchAll(ctx, tx, refs, scope)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (s *Sweep[T]) round(ctx context.Context, tx T, t *batch, places []int, scop
 		if !f.Done {
 			continue
 		}
-		t.done[places[i]] = true
+		t.done[indexes[i]] = true
 		if t.changed += f.Changed; f.Changed > 0 {
 			t.moved[refs[i].ProjectID] = true
 			tx.AuditFollowed(refs[i], version, f.Changed)

@@ -11,15 +11,15 @@ import (
 )
 
 // packageEntry contains the advisories of a package. Its versions are parsed and sorted once into a
-// scale, and all comparisons use places on it. A verdict on a version takes one pass over the
+// scale, and all comparisons use positions on it. A verdict on a version takes one pass over the
 // groups.
 type packageEntry struct {
-	key     string
-	order   Order
-	place   placer
-	groups  []*Vulnerability // by id
-	extents []extent         // of each group
-	listed  map[string][]int // groups whose records list a version exactly
+	key      string
+	order    Order
+	position placer
+	groups   []*Vulnerability // by id
+	extents  []extent         // of each group
+	listed   map[string][]int // groups whose records list a version exactly
 
 	withdrawn map[int64]bool // groups, by id, whose records are all withdrawn
 
@@ -35,16 +35,16 @@ type extent struct {
 
 // fix is a version that a record lists as fixed.
 type fix struct {
-	version string
-	place   int
+	version  string
+	position int
 }
 
-// verdictKey identifies versions with equal verdicts. It contains the place of the version, and its
-// spelling if a record lists it.
+// verdictKey identifies versions with equal verdicts. It contains the position of the version, and
+// its spelling if a record lists it.
 type verdictKey struct {
-	place   int // 0 also for invalid versions
-	version bool
-	listed  string
+	position int // 0 also for invalid versions
+	version  bool
+	listed   string
 }
 
 // versionVerdict is the result for one version of a package.
@@ -80,7 +80,7 @@ func newPackageEntry(key string, order Order, vulnerabilities []*Vulnerability) 
 		}
 		p.groups, affected = append(p.groups, v), append(affected, about)
 	}
-	p.place = order.Scale(versions)
+	p.position = order.Scale(versions)
 	for group := range p.groups {
 		p.extents = append(p.extents, p.extent(group, affected[group]))
 	}
@@ -117,13 +117,13 @@ func (p *packageEntry) list(versions []string, group int) {
 
 func (p *packageEntry) extent(group int, affected []*Affected) (e extent) {
 	for _, a := range affected {
-		e.spans = append(e.spans, a.spans(p.place)...)
+		e.spans = append(e.spans, a.spans(p.position)...)
 	}
 	e.spans = slices.Clip(union(e.spans))
 	seen := map[string]bool{}
 	for _, a := range affected {
 		for _, v := range a.Fixes() {
-			at, ok := p.place(v)
+			at, ok := p.position(v)
 			if seen[v] || !ok || contains(e.spans, at) {
 				continue
 			}
@@ -133,20 +133,20 @@ func (p *packageEntry) extent(group int, affected []*Affected) (e extent) {
 			}
 		}
 	}
-	slices.SortStableFunc(e.fixes, byPlace)
+	slices.SortStableFunc(e.fixes, byPosition)
 	return e
 }
 
-func byPlace(a, b fix) int { return cmp.Compare(a.place, b.place) }
+func byPosition(a, b fix) int { return cmp.Compare(a.position, b.position) }
 
 // maxVerdicts limits the cached verdicts of a package.
 const maxVerdicts = 10_000
 
-// verdictOn returns the verdict on a version. Versions at the same place share a cached verdict.
+// verdictOn returns the verdict on a version. Versions at the same position share a cached verdict.
 func (p *packageEntry) verdictOn(version string) *versionVerdict {
 	version = purl.Version(p.key, version)
 	key := verdictKey{}
-	key.place, key.version = p.place(version)
+	key.position, key.version = p.position(version)
 	if len(p.listed[version]) > 0 {
 		key.listed = version
 	}
@@ -174,7 +174,7 @@ func (p *packageEntry) judge(v verdictKey) *versionVerdict {
 	}
 	out := &versionVerdict{}
 	for group := range p.groups {
-		if affected[group] = affected[group] || v.version && contains(p.extents[group].spans, v.place); affected[group] {
+		if affected[group] = affected[group] || v.version && contains(p.extents[group].spans, v.position); affected[group] {
 			out.groups = append(out.groups, group)
 		}
 	}
@@ -182,27 +182,27 @@ func (p *packageEntry) judge(v verdictKey) *versionVerdict {
 	if !v.version {
 		return out
 	}
-	common := p.commonFix(v.place, out.groups, affected)
+	common := p.commonFix(v.position, out.groups, affected)
 	for i, group := range out.groups {
-		out.fixes[i] = cmp.Or(common, p.extents[group].fixAbove(v.place))
+		out.fixes[i] = cmp.Or(common, p.extents[group].fixAbove(v.position))
 	}
 	return out
 }
 
-// fixAbove returns the lowest fix above a place, or "".
-func (e *extent) fixAbove(place int) string {
+// fixAbove returns the lowest fix above a position, or "".
+func (e *extent) fixAbove(position int) string {
 	for _, f := range e.fixes {
-		if f.place > place {
+		if f.position > position {
 			return f.version
 		}
 	}
 	return ""
 }
 
-// commonFix returns the lowest version above a place that fixes all groups, or "". One of the
+// commonFix returns the lowest version above a position that fixes all groups, or "". One of the
 // groups must list it as fixed, and none may affect it. The arguments groups and affected contain
 // the same groups, as a list and by index.
-func (p *packageEntry) commonFix(place int, groups []int, affected []bool) string {
+func (p *packageEntry) commonFix(position int, groups []int, affected []bool) string {
 	var spans []span
 	var candidates []fix
 	seen := map[string]bool{}
@@ -210,17 +210,17 @@ func (p *packageEntry) commonFix(place int, groups []int, affected []bool) strin
 		e := &p.extents[group]
 		spans = append(spans, e.spans...)
 		for _, f := range e.fixes {
-			if f.place > place && !seen[f.version] {
+			if f.position > position && !seen[f.version] {
 				seen[f.version] = true
 				candidates = append(candidates, f)
 			}
 		}
 	}
 	spans = union(spans)
-	slices.SortStableFunc(candidates, byPlace)
+	slices.SortStableFunc(candidates, byPosition)
 	for _, c := range candidates {
 		lists := func(group int) bool { return affected[group] }
-		if !contains(spans, c.place) && !slices.ContainsFunc(p.listed[c.version], lists) {
+		if !contains(spans, c.position) && !slices.ContainsFunc(p.listed[c.version], lists) {
 			return c.version
 		}
 	}
@@ -240,11 +240,11 @@ func (p *packageEntry) lowestFirst(dependencies []*model.MatchDependency) []*mod
 	for i, d := range dependencies {
 		versions[i] = purl.Version(p.key, d.Version)
 	}
-	place := p.order.Scale(versions)
+	position := p.order.Scale(versions)
 	slices.SortFunc(dependencies, func(a, b *model.MatchDependency) int {
 		x, y := purl.Version(p.key, a.Version), purl.Version(p.key, b.Version)
-		left, isLeft := place(x)
-		right, isRight := place(y)
+		left, isLeft := position(x)
+		right, isRight := position(y)
 		sign := cmp.Compare(left, right) // 0 for invalid versions
 		if !isLeft && !isRight {
 			sign = p.order.Compare(x, y)

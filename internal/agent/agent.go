@@ -95,7 +95,7 @@ func (a *Agent) Routes() []httpx.Mounted {
 		{Route: httpx.Row(get, "/api/agent/deployments/deepbinary/{platform}", ci, viewer, reads, unbound), Handle: a.engine},
 		{Route: httpx.Row(post, "/api/registry/rules", ci, viewer, reads, unbound), Handle: a.publish},
 		{Route: httpx.Row(post, "/api/cli/tr_cache/lookup", ci, viewer, reads, unbound), Handle: a.reachabilityCache},
-		{Route: httpx.Row(post, "/api/cli/tr_cache", ci, viewer, reads, unbound), Handle: a.keepReachability},
+		{Route: httpx.Row(post, "/api/cli/tr_cache", ci, viewer, reads, unbound), Handle: a.acceptReachability},
 		{Route: httpx.Row(get, "/c/p/semgrep-rule-lints", anyone, noRole, reads, unbound), Handle: a.lints},
 	}, a.ruleRoutes()...)
 	routes = append(routes, a.runnerRoutes()...)

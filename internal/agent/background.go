@@ -40,7 +40,7 @@ func jobToken(uniqueID string) string { return "scan:" + uniqueID }
 func (a *Agent) queue(
 	ctx context.Context, caller auth.Caller, id int64, done *semgrep.CICompletion,
 ) (uniqueID string, answer []byte, queued bool, err error) {
-	kept, err := json.Marshal(done)
+	encoded, err := json.Marshal(done)
 	if err != nil {
 		return "", nil, false, err
 	}
@@ -59,7 +59,7 @@ func (a *Agent) queue(
 			return err
 		}
 		queued = true
-		return tx.QueueAgentScan(ctx, known.UniqueID, kept, model.Job{
+		return tx.QueueAgentScan(ctx, known.UniqueID, encoded, model.Job{
 			Kind:  ScanJob,
 			Token: jobToken(known.UniqueID),
 			Input: input,
@@ -68,14 +68,14 @@ func (a *Agent) queue(
 	return uniqueID, answer, queued, err
 }
 
-// lookEvery is how often a waiting request checks whether another process has applied its scan.
-const lookEvery = 250 * time.Millisecond
+// pollInterval is how often a waiting request checks whether another process has applied its scan.
+const pollInterval = 250 * time.Millisecond
 
 // await returns the response to a scan's completion once it is applied, or nil after Config.Wait.
 func (a *Agent) await(ctx context.Context, deployment int64, uniqueID string) ([]byte, error) {
-	bound, look := time.NewTimer(a.Wait), time.NewTicker(lookEvery)
+	bound, poll := time.NewTimer(a.Wait), time.NewTicker(pollInterval)
 	defer bound.Stop()
-	defer look.Stop()
+	defer poll.Stop()
 	for {
 		next := a.applied.next()
 		answer, err := a.appliedAnswer(ctx, deployment, uniqueID)
@@ -84,7 +84,7 @@ func (a *Agent) await(ctx context.Context, deployment int64, uniqueID string) ([
 		}
 		select {
 		case <-next:
-		case <-look.C:
+		case <-poll.C:
 		case <-bound.C:
 			return nil, nil
 		case <-ctx.Done():
@@ -117,7 +117,7 @@ func (a *Agent) Apply(ctx context.Context, j model.Job, in scanJob) error {
 	if reason := permanentReason(err, j.Attempt); reason != "" && ctx.Err() == nil {
 		a.Logger.ErrorContext(ctx, "a scan could not be applied", "deployment", j.DeploymentID,
 			"unique_id", in.UniqueID, "error", err)
-		return errors.Join(a.giveUp(ctx, j.DeploymentID, in, reason), queue.PermanentError{Reason: reason})
+		return errors.Join(a.storeFailure(ctx, j.DeploymentID, in, reason), queue.PermanentError{Reason: reason})
 	}
 	return err
 }
@@ -132,7 +132,7 @@ func (a *Agent) Abandoned(ctx context.Context, j model.Job, reason string) error
 	defer a.applied.notifyAll()
 	a.Logger.ErrorContext(ctx, "a scan could not be applied", "deployment", j.DeploymentID,
 		"unique_id", in.UniqueID, "error", reason)
-	return a.giveUp(ctx, j.DeploymentID, in, reason)
+	return a.storeFailure(ctx, j.DeploymentID, in, reason)
 }
 
 // permanentReason returns the reason why a retry is useless, or "" if it may succeed.
@@ -198,8 +198,8 @@ func (a *Agent) apply(ctx context.Context, deployment int64, in scanJob) (err er
 	})
 }
 
-// giveUp ends a scan that cannot be applied, with the reason.
-func (a *Agent) giveUp(ctx context.Context, deployment int64, in scanJob, reason string) error {
+// storeFailure ends a scan that cannot be applied, with the reason.
+func (a *Agent) storeFailure(ctx context.Context, deployment int64, in scanJob, reason string) error {
 	err := a.Store.Update(ctx, deployment, in.By, func(ctx context.Context, tx *store.Tx) error {
 		known, err := tx.AgentScan(ctx, in.UniqueID)
 		if err != nil {

@@ -131,18 +131,18 @@ func (a *Agent) rules(
 		if err != nil {
 			return err
 		}
-		var kept []model.ServedRule
+		var served []model.ServedRule
 		var names []string
 		for _, s := range rules {
 			if slices.ContainsFunc(policies, func(p model.Policy) bool { return keep(s, p) }) &&
 				!slices.Contains(names, s.Rule.Name) {
-				kept, names = append(kept, s), append(names, s.Rule.Name)
+				served, names = append(served, s), append(names, s.Rule.Name)
 			}
 		}
 		if names == nil {
 			return model.ErrNotFound
 		}
-		text, err = policy.Document(kept, policies, policy.Products(nil), names)
+		text, err = policy.Document(served, policies, policy.Products(nil), names)
 		return err
 	})
 	if err != nil {

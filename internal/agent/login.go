@@ -58,11 +58,11 @@ func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) err
 	waiting, err := a.Store.LoginByKey(r.Context(), sum[:])
 	switch {
 	case errors.Is(err, model.ErrNotFound):
-		kept, err := a.Store.AddLogin(r.Context(), model.LoginRequest{
+		stored, err := a.Store.AddLogin(r.Context(), model.LoginRequest{
 			KeyHash: sum[:], Code: auth.LoginCode(a.SecretKey, request.Key),
 			Address: httpx.OriginOf(r).Address, Agent: userAgent(r),
 		})
-		if err == nil && !kept {
+		if err == nil && !stored {
 			return &httpx.BusyError{Wait: time.Minute, Text: "Too many token requests are pending. Retry in a few " +
 				"minutes, or use a token created on the tokens page."}
 		}
@@ -72,25 +72,25 @@ func (a *Agent) login(w http.ResponseWriter, r *http.Request, _ auth.Caller) err
 	case err != nil:
 		return err
 	}
-	made, err := a.hand(r.Context(), waiting)
+	made, err := a.issueToken(r.Context(), waiting)
 	if err != nil {
 		return err
 	}
 	return answer(w, made)
 }
 
-// hand creates the token of an approved request for the first caller. If the approver has reached
-// the maximum number of tokens, the request remains until one is free or it expires.
-func (a *Agent) hand(ctx context.Context, waiting model.LoginRequest) (made loginResponse, err error) {
+// issueToken creates the token of an approved request for the first caller. If the approver has
+// reached the maximum number of tokens, the request remains until one is free or it expires.
+func (a *Agent) issueToken(ctx context.Context, waiting model.LoginRequest) (made loginResponse, err error) {
 	err = a.Store.Update(ctx, waiting.DeploymentID, waiting.ApprovedBy, func(ctx context.Context, tx *store.Tx) error {
-		taken, err := tx.ConsumeLogin(ctx, waiting.KeyHash)
+		claimed, err := tx.ConsumeLogin(ctx, waiting.KeyHash)
 		if err != nil {
 			return err
 		}
 		secret := auth.NewSecret(waiting.DeploymentID)
-		taken.Token.PublicID = secret.PublicID
-		made = loginResponse{secret.Text, taken.Token.Name}
-		_, err = tx.CreateToken(ctx, taken.Token, secret.Hash)
+		claimed.Token.PublicID = secret.PublicID
+		made = loginResponse{secret.Text, claimed.Token.Name}
+		_, err = tx.CreateToken(ctx, claimed.Token, secret.Hash)
 		if _, full := errors.AsType[*model.InvalidError](err); full {
 			err = fmt.Errorf("the request was approved, but the approver has the maximum number of tokens: revoke "+
 				"one in Settings, Tokens, within %s of the request, then retry: %w",

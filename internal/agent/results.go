@@ -73,11 +73,11 @@ func (a *Agent) results(w http.ResponseWriter, r *http.Request, caller auth.Call
 		if older, err = warning(ctx, tx, scan); err != nil {
 			return err
 		}
-		kept, err := pack(reports[0], cleaned.Declared())
+		encoded, err := pack(reports[0], cleaned.Declared())
 		if err != nil {
 			return err
 		}
-		return tx.StoreAgentReport(ctx, known.UniqueID, kept)
+		return tx.StoreAgentReport(ctx, known.UniqueID, encoded)
 	})
 	if err != nil {
 		return err
@@ -121,19 +121,19 @@ type packed struct {
 }
 
 func pack(rep *model.Report, declared []string) ([]byte, error) {
-	places := make(map[*model.Rule]int, len(rep.Rules))
+	indexes := make(map[*model.Rule]int, len(rep.Rules))
 	for i, rule := range rep.Rules {
-		places[rule] = i
+		indexes[rule] = i
 	}
 	p := packed{Report: rep, RuleOf: make([]int, len(rep.Results)), Declared: declared}
 	for i := range rep.Results {
 		rule := rep.Results[i].Rule
-		place, known := places[rule]
+		index, known := indexes[rule]
 		if !known {
-			place = len(rep.Rules)
-			places[rule], rep.Rules = place, append(rep.Rules, rule)
+			index = len(rep.Rules)
+			indexes[rule], rep.Rules = index, append(rep.Rules, rule)
 		}
-		p.RuleOf[i], rep.Results[i].Rule = place, nil
+		p.RuleOf[i], rep.Results[i].Rule = index, nil
 	}
 	return json.Marshal(p)
 }

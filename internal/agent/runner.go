@@ -224,9 +224,9 @@ func (a *Agent) source(ctx context.Context, tx *store.Tx, project model.Project)
 	return a.CloneSource(ctx, tx, project)
 }
 
-// heldRun returns the run in the path if the caller's token is that of its runner. Otherwise it
+// ownRun returns the run in the path if the caller's token is that of its runner. Otherwise it
 // returns model.ErrNotFound.
-func (a *Agent) heldRun(r *http.Request, caller auth.Caller) (run model.Run, err error) {
+func (a *Agent) ownRun(r *http.Request, caller auth.Caller) (run model.Run, err error) {
 	id, err := strconv.ParseInt(r.PathValue("runId"), 10, 64)
 	if err != nil || id <= 0 {
 		return run, model.ErrNotFound
@@ -256,7 +256,7 @@ func (a *Agent) progressRun(w http.ResponseWriter, r *http.Request, caller auth.
 	if err := decode(r, &in); err != nil {
 		return err
 	}
-	run, err := a.heldRun(r, caller)
+	run, err := a.ownRun(r, caller)
 	if err != nil {
 		return err
 	}
@@ -264,8 +264,8 @@ func (a *Agent) progressRun(w http.ResponseWriter, r *http.Request, caller auth.
 	if !known {
 		return model.Invalid("body.state", "expected leased, fetching, scanning or uploading")
 	}
-	told := model.Run{Ref: in.Ref, Commit: in.Commit, Kind: model.RunFull, Cause: model.RunByHand}
-	if err := model.CheckRun(told); err != nil {
+	reported := model.Run{Ref: in.Ref, Commit: in.Commit, Kind: model.RunFull, Cause: model.RunByHand}
+	if err := model.CheckRun(reported); err != nil {
 		return err
 	}
 	log := []byte(runLog(in.Log))
@@ -290,7 +290,7 @@ func (a *Agent) finishRun(w http.ResponseWriter, r *http.Request, caller auth.Ca
 	if err := decode(r, &in); err != nil {
 		return err
 	}
-	run, err := a.heldRun(r, caller)
+	run, err := a.ownRun(r, caller)
 	if err != nil {
 		return err
 	}

@@ -50,6 +50,6 @@ func (a *Agent) reachabilityCache(w http.ResponseWriter, _ *http.Request, _ auth
 	}{[]string{}})
 }
 
-func (a *Agent) keepReachability(w http.ResponseWriter, _ *http.Request, _ auth.Caller) error {
+func (a *Agent) acceptReachability(w http.ResponseWriter, _ *http.Request, _ auth.Caller) error {
 	return answer(w, struct{}{})
 }

@@ -88,7 +88,7 @@ func (p *Passkeys) Origin() string { return p.origin }
 type holder struct {
 	model.User
 	credentials []webauthn.Credential
-	kept        []model.Passkey // all passkeys
+	stored      []model.Passkey // all passkeys
 	unreadable  error           // an UnreadableError if some cannot be decrypted
 }
 
@@ -112,8 +112,8 @@ func passkeyOf(userID int64) []byte { return fmt.Appendf(nil, "passkey of user %
 // have other ones.
 func (p *Passkeys) holder(ctx context.Context, u model.User) (h holder, err error) {
 	h.User = u
-	h.kept, err = p.store.Passkeys(ctx, u.ID)
-	for _, k := range h.kept {
+	h.stored, err = p.store.Passkeys(ctx, u.ID)
+	for _, k := range h.stored {
 		var c webauthn.Credential
 		text, err := p.factors.sealer.Open(nil, nil, k.Credential, passkeyOf(u.ID))
 		if err == nil {
@@ -132,7 +132,7 @@ func (p *Passkeys) holder(ctx context.Context, u model.User) (h holder, err erro
 // decrypted.
 func (h holder) readable(id []byte) error {
 	read := slices.ContainsFunc(h.credentials, func(c webauthn.Credential) bool { return bytes.Equal(c.ID, id) })
-	if read || !slices.ContainsFunc(h.kept, func(k model.Passkey) bool { return bytes.Equal(k.CredentialID, id) }) {
+	if read || !slices.ContainsFunc(h.stored, func(k model.Passkey) bool { return bytes.Equal(k.CredentialID, id) }) {
 		return nil
 	}
 	return h.unreadable
@@ -227,7 +227,7 @@ func (p *Passkeys) Add(
 	if err != nil {
 		return "", nil, ErrCode
 	}
-	kept, err := p.seal(who.User.ID, *c)
+	sealed, err := p.seal(who.User.ID, *c)
 	if err != nil {
 		return "", nil, err
 	}
@@ -240,7 +240,7 @@ func (p *Passkeys) Add(
 	isFirst, err := p.store.AddPasskey(ctx, model.Passkey{
 		UserID:       who.User.ID,
 		CredentialID: c.ID,
-		Credential:   kept,
+		Credential:   sealed,
 		Name:         strings.TrimSpace(model.Line(name)),
 	},
 		hashes, p.factors.sessions.session(who.User.ID, first+" and passkey", from), hash(secret))
@@ -355,7 +355,7 @@ func (p *Passkeys) FinishSecond(ctx context.Context, half, sealed, answer string
 	if reason != "" {
 		return "", p.factors.failed(ctx, u, h.Method+" and passkey", reason, from)
 	}
-	return p.factors.take(ctx, u, h.Method, model.FactorProof{Passkey: &use}, from, p.factors.finish(ctx, half))
+	return p.factors.consume(ctx, u, h.Method, model.FactorProof{Passkey: &use}, from, p.factors.finish(ctx, half))
 }
 
 // use returns the use of a passkey for the store, or the reason why it is invalid. A nil credential
@@ -370,7 +370,7 @@ func (p *Passkeys) use(
 		return use, "the counter of the passkey decreased: it may have been copied", nil
 	}
 	use = model.PasskeyUse{Challenge: hash(challenge.Challenge), Until: p.factors.sessions.clock().Add(ceremonyFor)}
-	for _, k := range h.kept {
+	for _, k := range h.stored {
 		if string(k.CredentialID) == string(c.ID) {
 			use.ID = k.ID
 		}

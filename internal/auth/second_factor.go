@@ -132,10 +132,10 @@ func (f *SecondFactors) try(ctx context.Context, secret string, from Origin) (mo
 	return h, u, err
 }
 
-// taker stores a proof as used and starts a session.
-type taker func(model.FactorProof, model.Session, []byte) error
+// consumer stores a proof as used and starts a session.
+type consumer func(model.FactorProof, model.Session, []byte) error
 
-func (f *SecondFactors) finish(ctx context.Context, secret string) taker {
+func (f *SecondFactors) finish(ctx context.Context, secret string) consumer {
 	return func(p model.FactorProof, n model.Session, hash []byte) error {
 		_, err := f.store.FinishSignIn(ctx, CodeHash(secret), p, n, hash)
 		return err
@@ -177,7 +177,7 @@ func (f *SecondFactors) admit(u model.User, from Origin) error {
 
 // prove parses a code and stores its proof as used.
 func (f *SecondFactors) prove(
-	ctx context.Context, u model.User, first, code string, from Origin, take taker,
+	ctx context.Context, u model.User, first, code string, from Origin, consume consumer,
 ) (string, error) {
 	p, ok, err := f.proof(ctx, u, plainCode(code))
 	if err != nil {
@@ -186,15 +186,15 @@ func (f *SecondFactors) prove(
 	if !ok {
 		return "", f.failed(ctx, u, first+" and code", "wrong code", from)
 	}
-	return f.take(ctx, u, first, p, from, take)
+	return f.consume(ctx, u, first, p, from, consume)
 }
 
-// take stores a proof as used, and records rejected proofs as failed attempts.
-func (f *SecondFactors) take(
-	ctx context.Context, u model.User, first string, p model.FactorProof, from Origin, take taker,
+// consume stores a proof as used, and records rejected proofs as failed attempts.
+func (f *SecondFactors) consume(
+	ctx context.Context, u model.User, first string, p model.FactorProof, from Origin, consume consumer,
 ) (string, error) {
 	secret, method := random(secretBytes), first+" and "+p.String()
-	err := take(p, f.sessions.session(u.ID, method, from), hash(secret))
+	err := consume(p, f.sessions.session(u.ID, method, from), hash(secret))
 	switch {
 	case err == nil:
 		f.sessions.Forget()

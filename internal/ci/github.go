@@ -11,7 +11,7 @@ import (
 // commented and new ones are warnings. Names are escaped, so that they cannot inject commands.
 func (o *Outcome) Annotations() string {
 	var b strings.Builder
-	told := map[int64]bool{}
+	annotated := map[int64]bool{}
 	note := func(level, text string, f Finding) {
 		fmt.Fprintf(&b, "::%s file=%s", level, escapeProperty(f.Path))
 		if f.Line > 0 {
@@ -28,8 +28,8 @@ func (o *Outcome) Annotations() string {
 		{"warning", "New: ", o.New},
 	} {
 		for _, f := range kind.of[:min(len(kind.of), maxShown)] {
-			if !told[f.ID] || f.ID == 0 {
-				told[f.ID] = true
+			if !annotated[f.ID] || f.ID == 0 {
+				annotated[f.ID] = true
 				note(kind.level, kind.text+cmp.Or(f.Text, f.Rule), f)
 			}
 		}
@@ -78,7 +78,7 @@ func (o *Outcome) Summary() string {
 			if f.Text != "" {
 				rule += "<br>" + codeSpan(f.Text)
 			}
-			fmt.Fprintf(&b, "| [%d](%s) | %s | %s |\n", f.ID, f.URL, rule, codeSpan(f.place()))
+			fmt.Fprintf(&b, "| [%d](%s) | %s | %s |\n", f.ID, f.URL, rule, codeSpan(f.location()))
 		}
 		if more := len(list.of) - maxShown; more > 0 {
 			fmt.Fprintf(&b, "\nand %d more\n", more)

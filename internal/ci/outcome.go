@@ -79,8 +79,8 @@ type Source struct {
 	MoreRefused int `json:"more_refused,omitempty"`
 }
 
-// place formats the place of a finding.
-func (f Finding) place() string {
+// location formats the path and line of a finding.
+func (f Finding) location() string {
 	if f.Line == 0 {
 		return f.Path
 	}
@@ -130,7 +130,7 @@ func (o *Outcome) Text() string {
 		}
 		fmt.Fprintf(&b, "\n%s: %d\n", list.title, len(list.of))
 		for _, f := range list.of[:min(len(list.of), maxShown)] {
-			fmt.Fprintf(&b, "  %s  %s\n    %s\n", singleLine(f.place()), singleLine(f.Rule), f.URL)
+			fmt.Fprintf(&b, "  %s  %s\n    %s\n", singleLine(f.location()), singleLine(f.Rule), f.URL)
 			if f.Text != "" {
 				fmt.Fprintf(&b, "    %s\n", singleLine(f.Text))
 			}

@@ -34,14 +34,14 @@ func cutLine(line string, about int) string {
 	if len(line) <= model.MaxSnippetLine {
 		return line
 	}
-	room, from := model.MaxSnippetLine-2*len(ellipsis), 0
-	if about > room/2 {
-		from = min(about-room/4, len(line)-room)
+	width, from := model.MaxSnippetLine-2*len(ellipsis), 0
+	if about > width/2 {
+		from = min(about-width/4, len(line)-width)
 	}
 	for from > 0 && !utf8.RuneStart(line[from]) {
 		from++
 	}
-	to := min(from+room, len(line))
+	to := min(from+width, len(line))
 	for to < len(line) && !utf8.RuneStart(line[to]) {
 		to--
 	}

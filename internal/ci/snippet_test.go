@@ -15,9 +15,9 @@ import (
 func TestSnippet(t *testing.T) {
 	file := strings.Split("1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7", "\r\n")
 	for name, test := range map[string]struct {
-		place model.SnippetLocation
-		first int
-		want  string
+		location model.SnippetLocation
+		first    int
+		want     string
 	}{
 		"in the middle":    {model.SnippetLocation{Line: 4, EndLine: 4}, 2, "2 3 4 5 6"},
 		"at the beginning": {model.SnippetLocation{Line: 1, EndLine: 1}, 1, "1 2 3"},
@@ -28,7 +28,7 @@ func TestSnippet(t *testing.T) {
 		"no line":          {model.SnippetLocation{}, 0, ""},
 		"ends beyond":      {model.SnippetLocation{Line: 6, EndLine: 1 << 40}, 4, "4 5 6 7"},
 	} {
-		first, lines := ci.Snippet(file, test.place)
+		first, lines := ci.Snippet(file, test.location)
 		if first != test.first || strings.Join(lines, " ") != test.want {
 			t.Errorf("%s: %d %q, want %d %q", name, first, lines, test.first, test.want)
 		}

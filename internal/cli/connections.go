@@ -240,11 +240,11 @@ func (c connectionsTakeCmd) Run(a *command.App) error {
 	if err != nil {
 		return err
 	}
-	taken, err := client.FollowRepositories(a.Ctx, deployment, c.ID, api.ChooseRepositoriesRequest{Names: c.Glob})
+	created, err := client.FollowRepositories(a.Ctx, deployment, c.ID, api.ChooseRepositoriesRequest{Names: c.Glob})
 	if err != nil {
 		return printNames(a, c.Flags, "", nil, nil, err)
 	}
-	return printNames(a, c.Flags, "PROJECT", taken.Projects, taken, nil)
+	return printNames(a, c.Flags, "PROJECT", created.Projects, created, nil)
 }
 
 type connectionsDropCmd struct{ chosen }
@@ -355,8 +355,8 @@ func (c connectionsRepliesCmd) request(now api.Connection) (r api.UpdateConnecti
 		return r, err
 	}
 	people := slices.DeleteFunc(slices.Clone(now.People), func(p api.HostPerson) bool {
-		_, again := linked.UserOf(p.Login)
-		return again || slices.ContainsFunc(c.Unlink, func(login string) bool { return strings.EqualFold(login, p.Login) })
+		_, relinked := linked.UserOf(p.Login)
+		return relinked || slices.ContainsFunc(c.Unlink, func(login string) bool { return strings.EqualFold(login, p.Login) })
 	})
 	for login, p := range linked {
 		people = append(people, api.HostPerson{Login: login, User: p.User})

@@ -39,7 +39,7 @@ func dueWord(f api.FindingCore) string {
 	return f.DueAt.Format(time.DateOnly)
 }
 
-func place(l api.Location) string { return l.FilePath + ":" + strconv.FormatInt(l.Line, 10) }
+func locationText(l api.Location) string { return l.FilePath + ":" + strconv.FormatInt(l.Line, 10) }
 
 func shortBranch(ref string) string { return cmp.Or(strings.TrimPrefix(ref, "refs/heads/"), "-") }
 
@@ -94,7 +94,7 @@ func rowsOf(f api.Finding) [][]string {
 		{"triage", f.TriageState},
 		{"project", f.Repository.Name},
 		{"ref", shortBranch(f.Ref)},
-		{"where", place(f.Location)},
+		{"where", locationText(f.Location)},
 		{"link", cmp.Or(f.LineOfCodeURL, "-")},
 		{"since", command.Day(f.RelevantSince.Time)},
 	}
@@ -128,27 +128,27 @@ func rowsOf(f api.Finding) [][]string {
 
 // happened describes an event of a finding in one line.
 func happened(e api.FindingEvent) string {
-	said := e.Kind
+	text := e.Kind
 	switch {
 	case e.Kind == "triaged":
-		said = decision(e) + " by " + strings.TrimSpace(e.By.Kind+" "+e.By.Name)
+		text = decision(e) + " by " + strings.TrimSpace(e.By.Kind+" "+e.By.Name)
 	case e.From != nil && e.To != nil:
-		said += fmt.Sprintf(" from %s:%d to %s:%d", e.From.Path, e.From.Line, e.To.Path, e.To.Line)
+		text += fmt.Sprintf(" from %s:%d to %s:%d", e.From.Path, e.From.Line, e.To.Path, e.To.Line)
 	case e.FindingID != 0:
-		said += fmt.Sprintf(", see finding %d", e.FindingID)
+		text += fmt.Sprintf(", see finding %d", e.FindingID)
 	}
 	if e.Note != "" {
-		said += ": " + strings.Join(strings.Fields(e.Note), " ")
+		text += ": " + strings.Join(strings.Fields(e.Note), " ")
 	}
-	return said
+	return text
 }
 
 // decision describes a triage change.
 func decision(e api.FindingEvent) string {
-	var said []string
+	var changes []string
 	before, after := *e.Before, *e.After
 	if before.Assignee != after.Assignee {
-		said = append(said, "assigned to "+cmp.Or(after.Assignee, "no user"))
+		changes = append(changes, "assigned to "+cmp.Or(after.Assignee, "no user"))
 	}
 	if before.Assignee = after.Assignee; before != after {
 		what := after.TriageState
@@ -158,9 +158,9 @@ func decision(e api.FindingEvent) string {
 		if after.TriageUntil != "" {
 			what += ", until " + after.TriageUntil
 		}
-		said = append(said, what)
+		changes = append(changes, what)
 	}
-	return cmp.Or(strings.Join(said, "; "), "commented")
+	return cmp.Or(strings.Join(changes, "; "), "commented")
 }
 
 type findingsTriageCmd struct {

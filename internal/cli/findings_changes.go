@@ -92,7 +92,7 @@ func changedItems(parts iter.Seq2[*api.FindingChangesResponse, error], next *str
 }
 
 func changedRow(f api.ChangedFinding) []string {
-	row := append(coreRow(f.FindingCore), place(f.Location))
+	row := append(coreRow(f.FindingCore), locationText(f.Location))
 	if f.FoundDependency != nil {
 		row[1], row[len(row)-1] = command.SeverityWord(f.Severity, f.Unrated), f.FoundDependency.Package+" "+
 			f.FoundDependency.Version

@@ -184,7 +184,7 @@ func (c FindingsListCmd) secrets(s api.FindingsSelection) api.SecretsQuery {
 
 func codeItems(all iter.Seq2[api.CodeFinding, error]) iter.Seq2[webapi.Item, error] {
 	return itemsOf(all, func(f api.CodeFinding) []string {
-		return append(coreRow(f.FindingCore), place(f.Location), dueWord(f.FindingCore))
+		return append(coreRow(f.FindingCore), locationText(f.Location), dueWord(f.FindingCore))
 	})
 }
 

@@ -26,8 +26,8 @@ func savedView(a *command.App, client *api.Client, deployment, name string) (iss
 	for i := range list.Views {
 		v := &list.Views[i]
 		names = append(names, strconv.Quote(v.Name))
-		fits := strings.EqualFold(v.Name, name) || strconv.FormatInt(v.ID, 10) == name
-		if fits && (found == nil || found.Shared) {
+		matches := strings.EqualFold(v.Name, name) || strconv.FormatInt(v.ID, 10) == name
+		if matches && (found == nil || found.Shared) {
 			found = v
 		}
 	}

@@ -39,7 +39,7 @@ func (c LoginCmd) Run(a *command.App) error {
 	}
 	me, err := fresh.Save(a.Ctx)
 	if err != nil {
-		return errors.Join(err, fresh.GiveBack(a.Ctx))
+		return errors.Join(err, fresh.RevokeUnused(a.Ctx))
 	}
 	fmt.Fprintf(a.Out, "signed in to %s, deployment %s, with the token %q (%s)\n",
 		server, me.Deployment.Slug, me.Token.Name, strings.Join(me.Token.Scopes, ", "))
@@ -115,17 +115,17 @@ func (LogoutCmd) Run(a *command.App) error {
 		return err
 	}
 	defer unlock()
-	kept, broken := webapi.ReadLogin()
+	stored, broken := webapi.ReadLogin()
 	if err := os.Remove(name); err != nil {
 		return err
 	}
-	if broken != nil || kept.Refresh == "" {
+	if broken != nil || stored.Refresh == "" {
 		_, err = fmt.Fprintln(a.Out, "signed out; the token is valid until it is revoked on the tokens page")
 		return err
 	}
-	if err := kept.Revoke(a.Ctx); err != nil {
+	if err := stored.Revoke(a.Ctx); err != nil {
 		return fmt.Errorf("signed out locally, but %s did not revoke the token: revoke it on its tokens page: %w",
-			kept.URL, err)
+			stored.URL, err)
 	}
 	_, err = fmt.Fprintln(a.Out, "signed out; the token was revoked")
 	return err

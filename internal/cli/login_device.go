@@ -27,29 +27,29 @@ const maxClientName = 80
 
 // deviceCodes is the response that starts the device flow.
 type deviceCodes struct {
-	Device   string `json:"device_code"`
-	User     string `json:"user_code"`
-	Page     string `json:"verification_uri"`
-	Whole    string `json:"verification_uri_complete"`
-	Expires  int64  `json:"expires_in"` // seconds
-	Interval int64  `json:"interval"`   // seconds
+	Device       string `json:"device_code"`
+	User         string `json:"user_code"`
+	Page         string `json:"verification_uri"`
+	CompletePage string `json:"verification_uri_complete"`
+	Expires      int64  `json:"expires_in"` // seconds
+	Interval     int64  `json:"interval"`   // seconds
 }
 
 // byBrowser obtains a token by the device flow.
-func (c LoginCmd) byBrowser(a *command.App, server string) (kept webapi.Login, err error) {
+func (c LoginCmd) byBrowser(a *command.App, server string) (login webapi.Login, err error) {
 	s := webapi.AuthServer(server)
 	client, codes, err := c.begin(a, s)
 	if err != nil {
-		return kept, err
+		return login, err
 	}
 	fmt.Fprintf(a.Err, "Open %s and enter the code %s,\nor open %s\nCheck that the page shows the same code, "+
-		"and approve the request.\n", codes.Page, codes.User, codes.Whole)
+		"and approve the request.\n", codes.Page, codes.User, codes.CompletePage)
 	if !c.NoBrowser && term.IsTerminal(int(os.Stdin.Fd())) && isTerminal(a.Err) {
-		openBrowser(a, codes.Whole)
+		openBrowser(a, codes.CompletePage)
 	}
 	issued, err := waitForToken(a, s, client, codes)
 	if err != nil {
-		return kept, err
+		return login, err
 	}
 	return webapi.Login{URL: server, ClientID: client}.With(issued, a.Clock()), nil
 }

@@ -94,10 +94,10 @@ func (c notificationsLogCmd) Run(a *command.App) error {
 func printNotifications(a *command.App, w webapi.Flags, list []api.Notification) error {
 	rows, items := [][]string{}, []any{}
 	for _, n := range list {
-		came := strings.TrimSpace(n.Problem + " " + n.Answer)
+		outcome := strings.TrimSpace(n.Problem + " " + n.Answer)
 		rows = append(rows, []string{
 			strconv.FormatInt(n.ID, 10), n.CreatedAt.UTC().Format(time.RFC3339), n.State,
-			strconv.FormatInt(n.Attempts, 10), strconv.FormatInt(n.Status, 10), cmp.Or(n.To, "-"), n.Title, cmp.Or(came, "-"),
+			strconv.FormatInt(n.Attempts, 10), strconv.FormatInt(n.Status, 10), cmp.Or(n.To, "-"), n.Title, cmp.Or(outcome, "-"),
 		})
 		items = append(items, n)
 	}

@@ -141,8 +141,8 @@ func (c runsLogCmd) Run(a *command.App) error {
 
 func shortOf(commit string) string { return commit[:min(len(commit), 12)] }
 
-// runLook is the interval between requests for a run that has not ended.
-const runLook = time.Second
+// runPollInterval is the interval between requests for a run that has not ended.
+const runPollInterval = time.Second
 
 // runLog writes the current log of a run, or follows it until the run has ended, and returns the
 // final run. Each attempt has a separate log.
@@ -175,7 +175,7 @@ func runLog(
 		select {
 		case <-a.Ctx.Done():
 			return piece.Run, a.Ctx.Err()
-		case <-time.After(runLook):
+		case <-time.After(runPollInterval):
 		}
 	}
 }

@@ -72,14 +72,14 @@ func Resolve(ctx context.Context, s Store, reading Reading) ([]*model.Report, er
 		return nil, err
 	}
 	reports := reading.Reports(isAmong(known))
-	c := concealment{s: s, told: map[model.SecretRule]*model.Rule{}, ids: map[model.SecretRule]int64{}}
+	c := concealment{s: s, described: map[model.SecretRule]*model.Rule{}, ids: map[model.SecretRule]int64{}}
 	var fresh []model.SecretRule
 	for _, report := range reports {
 		for _, rule := range rulesOf(report) {
 			key := model.SecretRule{Tool: model.CanonicalTool(report.Tool), Name: rule.Name}
-			if rule.IssueType == model.Secrets && c.told[key] == nil {
-				c.told[key] = rule
-				if _, again := known[key]; !again {
+			if rule.IssueType == model.Secrets && c.described[key] == nil {
+				c.described[key] = rule
+				if _, seen := known[key]; !seen {
 					fresh = append(fresh, key)
 				}
 			}
@@ -113,9 +113,9 @@ func rulesOf(report *model.Report) []*model.Rule {
 
 // concealment converts stored code findings to secrets.
 type concealment struct {
-	s    Store
-	told map[model.SecretRule]*model.Rule // as the upload describes them
-	ids  map[model.SecretRule]int64       // of the stored rules
+	s         Store
+	described map[model.SecretRule]*model.Rule // as the upload describes them
+	ids       map[model.SecretRule]int64       // of the stored rules
 }
 
 func (c *concealment) run(ctx context.Context, rules []model.SecretRule) error {
@@ -146,10 +146,10 @@ func (c *concealment) run(ctx context.Context, rules []model.SecretRule) error {
 // rule returns the rule of a finding and its id. It creates a rule if only a policy has it.
 func (c *concealment) rule(ctx context.Context, w *model.FindingWrite) (*model.Rule, int64, error) {
 	key := model.SecretRule{Tool: toolOf(w.Source), Name: w.RuleName}
-	rule := c.told[key]
+	rule := c.described[key]
 	if rule == nil {
 		rule = &model.Rule{Name: w.RuleName, IssueType: model.Secrets, Severity: w.Severity, Confidence: w.Confidence}
-		c.told[key] = rule
+		c.described[key] = rule
 	}
 	if c.ids[key] == 0 {
 		ids, err := c.s.PutRules(ctx, []*model.Rule{rule})

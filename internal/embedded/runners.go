@@ -210,17 +210,17 @@ func (o *Runners) closeRunner(id int64) {
 func (o *Runners) forget(deployments []model.Deployment) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	there := map[int64]bool{}
+	exists := map[int64]bool{}
 	for _, d := range deployments {
-		there[d.ID] = true
+		exists[d.ID] = true
 	}
 	for id := range o.of {
-		if !there[id] {
+		if !exists[id] {
 			o.closeRunner(id)
 		}
 	}
 	o.reported.Range(func(id, _ any) bool {
-		if !there[id.(int64)] { //nolint:forcetypeassert // the keys are ids
+		if !exists[id.(int64)] { //nolint:forcetypeassert // the keys are ids
 			o.reported.Delete(id)
 		}
 		return true
@@ -230,7 +230,7 @@ func (o *Runners) forget(deployments []model.Deployment) {
 		return
 	}
 	for _, e := range entries {
-		if id, other := strconv.ParseInt(e.Name(), 10, 64); other == nil && !there[id] && o.of[id] == nil {
+		if id, other := strconv.ParseInt(e.Name(), 10, 64); other == nil && !exists[id] && o.of[id] == nil {
 			err = errors.Join(err, command.RemoveRunnerFolder(o.Storage, id))
 		}
 	}
@@ -316,8 +316,8 @@ func (r *ownRunner) touch(ctx context.Context) error {
 		return nil
 	}
 	defer r.busy.Unlock()
-	there, err := r.Store.TouchRunner(ctx, r.deployment.ID, r.tokenID)
-	if err != nil || there {
+	found, err := r.Store.TouchRunner(ctx, r.deployment.ID, r.tokenID)
+	if err != nil || found {
 		return err
 	}
 	return r.register(ctx)

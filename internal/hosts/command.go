@@ -116,10 +116,10 @@ func parseCommand(line string) (c command, err error) {
 		}
 		c.assignee = strings.ToLower(strings.TrimPrefix(words[0], "@"))
 	case verbIgnore:
-		words, err = c.takeReason(words)
+		words, err = c.parseReason(words)
 		c.note = strings.Join(words, " ")
 	case verbException:
-		words, err = c.takeEnd(words)
+		words, err = c.parseEnd(words)
 		if c.note = strings.Join(words, " "); err == nil && c.note == "" {
 			err = errors.New("missing justification: write `/redoubt exception until 2027-01-31: only our tests call it`")
 		}
@@ -131,8 +131,8 @@ func parseCommand(line string) (c command, err error) {
 	return c, err
 }
 
-// takeEnd parses an optional leading "until DATE" and returns the remaining words.
-func (c *command) takeEnd(words []string) ([]string, error) {
+// parseEnd parses an optional leading "until DATE" and returns the remaining words.
+func (c *command) parseEnd(words []string) ([]string, error) {
 	if len(words) == 0 || !strings.EqualFold(words[0], "until") {
 		return words, nil
 	}
@@ -148,8 +148,8 @@ func (c *command) takeEnd(words []string) ([]string, error) {
 	return words[2:], nil
 }
 
-// takeReason parses an optional leading triage reason and returns the remaining words.
-func (c *command) takeReason(words []string) ([]string, error) {
+// parseReason parses an optional leading triage reason and returns the remaining words.
+func (c *command) parseReason(words []string) ([]string, error) {
 	if len(words) == 0 {
 		return words, nil
 	}

@@ -71,7 +71,7 @@ func (c *commenting) findComments(ctx context.Context) error {
 	list = slices.DeleteFunc(list, func(n scm.Comment) bool {
 		return !strings.EqualFold(n.Author, c.connection.Account) || n.Author == ""
 	})
-	here, err := c.here(ctx, list)
+	existing, err := c.existingMarks(ctx, list)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (c *commenting) findComments(ctx context.Context) error {
 		m, is := markOf(n.Body)
 		known, begun := c.written[m.lineage]
 		if !is || (m.lineage == 0) != (n.Path == "") || begun && known.HostID != "" ||
-			!here.has(m) && (!begun || !sameText(known.Body, n.Body)) {
+			!existing.has(m) && (!begun || !sameText(known.Body, n.Body)) {
 			continue
 		}
 		if err := c.storeComment(ctx, c.noted(m.lineage, n, m.resolved || n.Resolved)); err != nil {
@@ -110,8 +110,8 @@ func (o ours) has(m mark) bool {
 	return mine && (m.lineage == 0 || o.lineages[m.lineage])
 }
 
-// here reads which connections and lineages named in the marks of comments exist.
-func (c *commenting) here(ctx context.Context, list []scm.Comment) (ours, error) {
+// existingMarks reads which connections and lineages named in the marks of comments exist.
+func (c *commenting) existingMarks(ctx context.Context, list []scm.Comment) (ours, error) {
 	var ids []int64
 	for _, n := range list {
 		if m, is := markOf(n.Body); is && m.lineage != 0 {
@@ -120,8 +120,8 @@ func (c *commenting) here(ctx context.Context, list []scm.Comment) (ours, error)
 	}
 	out := ours{of: c.origin(), connections: map[int64]bool{}, lineages: map[int64]bool{}}
 	return out, c.service.Store.View(ctx, c.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
-		there, err := tx.Connections(ctx)
-		for _, o := range there {
+		connections, err := tx.Connections(ctx)
+		for _, o := range connections {
 			out.connections[o.ID] = true
 		}
 		if err != nil {

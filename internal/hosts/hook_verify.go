@@ -34,7 +34,7 @@ func (k *Service) verifyHooks(ctx context.Context, deploymentID int64, c model.C
 	hostCtx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
 	for _, r := range list {
-		err := k.lookAtHook(hostCtx, deploymentID, h, r)
+		err := k.verifyHook(hostCtx, deploymentID, h, r)
 		if busy := (*model.BusyError)(nil); hostCtx.Err() != nil || errors.As(err, &busy) || unknownTo(err) {
 			break
 		}
@@ -45,9 +45,9 @@ func (k *Service) verifyHooks(ctx context.Context, deploymentID int64, c model.C
 	return ctx.Err()
 }
 
-// lookAtHook verifies the webhook of one repository. If the host does not respond, the stored
+// verifyHook verifies the webhook of one repository. If the host does not respond, the stored
 // problem is unchanged.
-func (k *Service) lookAtHook(ctx context.Context, deploymentID int64, h scm.Host, r model.Repository) error {
+func (k *Service) verifyHook(ctx context.Context, deploymentID int64, h scm.Host, r model.Repository) error {
 	lacks := r.HookLacks
 	list, err := h.Hooks(ctx, r)
 	if ctx.Err() != nil {
@@ -62,13 +62,13 @@ func (k *Service) lookAtHook(ctx context.Context, deploymentID int64, h scm.Host
 }
 
 // hookLacks describes the problem of a repository's webhook as the end of a sentence. It returns ""
-// if there is none. The list there contains the webhooks at the host.
-func hookLacks(there []scm.Hook, r model.Repository) string {
-	i := slices.IndexFunc(there, func(one scm.Hook) bool { return one.ID == r.HookID })
+// if there is none. The list hooks contains the webhooks at the host.
+func hookLacks(hooks []scm.Hook, r model.Repository) string {
+	i := slices.IndexFunc(hooks, func(one scm.Hook) bool { return one.ID == r.HookID })
 	if i < 0 {
 		return "no longer exists"
 	}
-	switch one := there[i]; {
+	switch one := hooks[i]; {
 	case one.Off:
 		return "is disabled"
 	case r.HookAddress != "" && one.Address != r.HookAddress:

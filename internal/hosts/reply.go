@@ -40,7 +40,7 @@ type replying struct {
 	list      []scm.Comment
 	threads   map[string][]int64 // lineages of our comments on lines, by thread
 	commented bool               // we wrote a comment there
-	taken     map[string]store.ChangeReply
+	replies   map[string]store.ChangeReply
 	may       map[string]bool     // write access, by the host's id of the person
 	since     time.Time           // time of our first comment, or of the start of the reply policy
 	latest    map[int64]time.Time // decision times of commands processed before, by lineage
@@ -100,14 +100,14 @@ func isBusy(err error) bool {
 // read loads the comments at the host, the lineages of ours, and the commands processed before.
 func (w *replying) read(ctx context.Context) error {
 	var written []store.ChangeComment
-	w.taken = map[string]store.ChangeReply{}
+	w.replies = map[string]store.ChangeReply{}
 	err := w.service.Store.View(ctx, w.deployment, func(ctx context.Context, tx *store.Tx) (err error) {
 		if written, err = tx.ChangeComments(ctx, w.repository.ID, w.at.Number); err != nil {
 			return err
 		}
 		list, err := tx.ChangeReplies(ctx, w.repository.ID, w.at.Number)
 		for _, r := range list {
-			w.taken[r.Comment] = r
+			w.replies[r.Comment] = r
 		}
 		return err
 	})
@@ -146,15 +146,15 @@ func decideFrom(c model.Connection) time.Time { return c.RepliesAt.Truncate(time
 // waits reports whether a comment contains a command without an answer. It ignores comments of
 // programs, including ours, and comments older than our first comment or than the reply policy.
 func (w *replying) waits(n scm.Comment) bool {
-	if _, asks := commandLine(n.Body); !asks || n.Bot || n.AuthorID == "" ||
+	if _, isCommand := commandLine(n.Body); !isCommand || n.Bot || n.AuthorID == "" ||
 		strings.EqualFold(n.Author, w.connection.Account) || n.At.IsZero() || n.At.Before(w.since) {
 		return false
 	}
-	if r, is := w.taken[n.Key()]; is {
+	if r, is := w.replies[n.Key()]; is {
 		return !r.Answered
 	}
 	// seen before, when its author had no write access
-	if r, is := w.taken[outsiderKey(n)]; is && r.Answered && !n.At.After(r.At) {
+	if r, is := w.replies[outsiderKey(n)]; is && r.Answered && !n.At.After(r.At) {
 		return false
 	}
 	return w.count(false) < maxReplies
@@ -168,7 +168,7 @@ func outsiderKey(n scm.Comment) string { return outsiders + n.AuthorID }
 
 // count counts the processed replies of people with or without write access.
 func (w *replying) count(ofOutsiders bool) (n int) {
-	for key := range w.taken {
+	for key := range w.replies {
 		if strings.HasPrefix(key, outsiders) == ofOutsiders {
 			n++
 		}
@@ -178,7 +178,7 @@ func (w *replying) count(ofOutsiders bool) (n int) {
 
 // work processes the command of a comment, unless it was processed before, and answers it.
 func (w *replying) work(ctx context.Context, n scm.Comment) error {
-	r, is := w.taken[n.Key()]
+	r, is := w.replies[n.Key()]
 	if !is {
 		may, err := w.mayWrite(ctx, n)
 		switch {
@@ -187,10 +187,10 @@ func (w *replying) work(ctx context.Context, n scm.Comment) error {
 		case !may:
 			return w.rejectOutsider(ctx, n)
 		}
-		if r, err = w.take(ctx, n); err != nil {
+		if r, err = w.decideAndStore(ctx, n); err != nil {
 			return err
 		}
-		w.taken[n.Key()] = r
+		w.replies[n.Key()] = r
 		w.decided++
 	}
 	return w.answer(ctx, n, r)
@@ -199,7 +199,7 @@ func (w *replying) work(ctx context.Context, n scm.Comment) error {
 // rejectOutsider answers once to a person without write access. This bounds the answers and the stored
 // rows that such people can cause.
 func (w *replying) rejectOutsider(ctx context.Context, n scm.Comment) error {
-	r, known := w.taken[outsiderKey(n)]
+	r, known := w.replies[outsiderKey(n)]
 	if !known && w.count(true) >= maxOutsiders {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (w *replying) rejectOutsider(ctx context.Context, n scm.Comment) error {
 	if err != nil {
 		return err
 	}
-	w.taken[r.Comment] = r
+	w.replies[r.Comment] = r
 	return w.answer(ctx, n, r)
 }
 
@@ -245,9 +245,9 @@ var (
 // errNotThen aborts a transaction in which the person differs from the one read before.
 var errNotThen = errors.New("the permissions of the author have changed")
 
-// take decides about a command and stores the answer in the same transaction. The person is read
-// before the transaction, for the audit log, and again within it.
-func (w *replying) take(ctx context.Context, n scm.Comment) (r store.ChangeReply, err error) {
+// decideAndStore decides about a command and stores the answer in the same transaction. The person
+// is read before the transaction, for the audit log, and again within it.
+func (w *replying) decideAndStore(ctx context.Context, n scm.Comment) (r store.ChangeReply, err error) {
 	line, _ := commandLine(n.Body)
 	cmd, wrong := parseCommand(line)
 	if n.Edited {
@@ -310,10 +310,10 @@ func (w *replying) answer(ctx context.Context, n scm.Comment, r store.ChangeRepl
 		return nil
 	}
 	mark := replyMark(r.Comment, w.service.origin(w.deployment, w.connection.ID))
-	there := slices.ContainsFunc(w.list, func(c scm.Comment) bool {
+	sent := slices.ContainsFunc(w.list, func(c scm.Comment) bool {
 		return strings.EqualFold(c.Author, w.connection.Account) && strings.HasSuffix(strings.TrimSpace(c.Body), mark)
 	})
-	if !there {
+	if !sent {
 		err := w.host.Reply(ctx, w.repository, w.at, n, strings.TrimSpace(r.Outcome)+"\n"+mark)
 		if refused(err) {
 			w.service.Logger.WarnContext(ctx, "the host rejected an answer to a command", "connection", w.connection.Name,
@@ -325,7 +325,7 @@ func (w *replying) answer(ctx context.Context, n scm.Comment, r store.ChangeRepl
 		}
 	}
 	r.Answered = true
-	w.taken[r.Comment] = r
+	w.replies[r.Comment] = r
 	return w.service.Store.Update(ctx, w.deployment, following, func(ctx context.Context, tx *store.Tx) error {
 		return tx.NoteChangeReply(ctx, r)
 	})

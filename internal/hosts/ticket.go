@@ -132,8 +132,8 @@ func (k *Service) create(ctx context.Context, o order) (scm.Ticket, error) {
 	if err != nil {
 		return scm.Ticket{}, err
 	}
-	found, there, err := t.FindTicket(ctx, o.ticket.Project, o.ticket.Marker, o.ticket.CreatedAt.Add(-ticketSkew))
-	if err != nil || there {
+	found, exists, err := t.FindTicket(ctx, o.ticket.Project, o.ticket.Marker, o.ticket.CreatedAt.Add(-ticketSkew))
+	if err != nil || exists {
 		return found, err
 	}
 	if err := k.checkDisclosure(ctx, &o, t); err != nil {

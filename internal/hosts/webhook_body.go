@@ -25,28 +25,28 @@ const (
 // largeBodySlots limits concurrent reads of large webhook bodies. The zero value is ready to use;
 // safe for concurrent use.
 type largeBodySlots struct {
-	mu    sync.Mutex
-	taken map[int64]bool // by connection, whose ids are unique across deployments
+	mu   sync.Mutex
+	used map[int64]bool // by connection, whose ids are unique across deployments
 }
 
-// take acquires the slot of a connection and reports whether it was free.
-func (s *largeBodySlots) take(connection int64) bool {
+// acquire reserves the slot of a connection and reports whether it was free.
+func (s *largeBodySlots) acquire(connection int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.taken == nil {
-		s.taken = map[int64]bool{}
+	if s.used == nil {
+		s.used = map[int64]bool{}
 	}
-	if s.taken[connection] || len(s.taken) >= largeAtOnce {
+	if s.used[connection] || len(s.used) >= largeAtOnce {
 		return false
 	}
-	s.taken[connection] = true
+	s.used[connection] = true
 	return true
 }
 
 func (s *largeBodySlots) leave(connection int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.taken, connection)
+	delete(s.used, connection)
 }
 
 // read reads a webhook of a connection and verifies its signature. Without a well-formed signature
@@ -75,7 +75,7 @@ func (k *Service) body(r *http.Request, connection int64) ([]byte, error) {
 	if err != nil || len(body) <= smallWebhook {
 		return body, err
 	}
-	if !k.seats.take(connection) {
+	if !k.seats.acquire(connection) {
 		return nil, &model.BusyError{Text: "Another large webhook is being read. Retry later.", Wait: largeFor}
 	}
 	defer k.seats.leave(connection)

@@ -22,7 +22,7 @@ func (i *Intake) InUse() int64 { return i.used.Load() }
 // Reservation is the reserved memory of one request, until it is released.
 type Reservation struct {
 	of    *Intake
-	held  int64 // bytes read and built
+	size  int64 // bytes read and built
 	built int64
 }
 
@@ -32,10 +32,10 @@ func (i *Intake) Reserve() *Reservation { return &Reservation{of: i} }
 // Add reserves bytes that were read. It returns model.ErrTooLarge if the request exceeds its limit,
 // and model.ErrUnavailable if other requests use the memory.
 func (r *Reservation) Add(bytes int) error {
-	r.held += int64(bytes)
+	r.size += int64(bytes)
 	all := r.of.used.Add(int64(bytes))
 	switch {
-	case r.held-r.built > r.of.Each:
+	case r.size-r.built > r.of.Each:
 		return fmt.Errorf("the upload is %w (limit %d bytes, all files together, after decompression)",
 			model.ErrTooLarge, r.of.Each)
 	case all > r.of.All:
@@ -47,7 +47,7 @@ func (r *Reservation) Add(bytes int) error {
 // Build reserves memory for the contents, in bytes. It returns model.ErrUnavailable if other
 // requests use the memory.
 func (r *Reservation) Build(bytes int) error {
-	r.held += int64(bytes)
+	r.size += int64(bytes)
 	r.built += int64(bytes)
 	if all := r.of.used.Add(int64(bytes)); all > r.of.All {
 		return r.full()
@@ -61,7 +61,7 @@ func (r *Reservation) May(bytes int) bool {
 		r.of.used.Add(-int64(bytes))
 		return false
 	}
-	r.held += int64(bytes)
+	r.size += int64(bytes)
 	r.built += int64(bytes)
 	return true
 }
@@ -69,14 +69,14 @@ func (r *Reservation) May(bytes int) bool {
 // Free releases memory that May reserved.
 func (r *Reservation) Free(bytes int) {
 	r.of.used.Add(-int64(bytes))
-	r.held -= int64(bytes)
+	r.size -= int64(bytes)
 	r.built -= int64(bytes)
 }
 
 // full returns the error for exhausted memory. It is model.ErrTooLarge if the request alone exceeds
 // the limit, so that waiting would not help, and otherwise model.ErrUnavailable.
 func (r *Reservation) full() error {
-	if r.held > r.of.All {
+	if r.size > r.of.All {
 		return fmt.Errorf("the content of the upload is %w: the memory of all uploads is limited to %d bytes",
 			model.ErrTooLarge, r.of.All)
 	}
@@ -87,12 +87,12 @@ func (r *Reservation) full() error {
 const longUpload = 8 << 20
 
 // Long reports whether storing the upload takes so long that small uploads go first.
-func (r *Reservation) Long() bool { return r.held > longUpload }
+func (r *Reservation) Long() bool { return r.size > longUpload }
 
 // Release releases the whole reservation.
 func (r *Reservation) Release() {
-	r.of.used.Add(-r.held)
-	r.held, r.built = 0, 0
+	r.of.used.Add(-r.size)
+	r.size, r.built = 0, 0
 }
 
 // Body returns a body that reserves memory as it is read.
@@ -102,14 +102,14 @@ func (r *Reservation) Body(body io.Reader) io.ReadCloser { return reserving{body
 // returns nil for any other body.
 func Build(body io.Reader) func(bytes int) error {
 	if b, ok := body.(reserving); ok {
-		return b.room.Build
+		return b.reservation.Build
 	}
 	return nil
 }
 
 type reserving struct {
 	io.Reader
-	room *Reservation
+	reservation *Reservation
 }
 
 // Close does nothing: the server closes the underlying body.
@@ -118,7 +118,7 @@ func (b reserving) Close() error { return nil }
 // Read implements io.Reader.
 func (b reserving) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
-	if full := b.room.Add(n); full != nil {
+	if full := b.reservation.Add(n); full != nil {
 		return n, full
 	}
 	return n, err

@@ -145,8 +145,8 @@ func (r Ring) Instance() string {
 	return hex.EncodeToString(mac.Sum(nil)[:instanceBytes])
 }
 
-// Fits reports whether the check was made from this ring.
-func (r Ring) Fits(check []byte) bool { return hmac.Equal(r.Check(), check) }
+// Matches reports whether the check was made from this ring.
+func (r Ring) Matches(check []byte) bool { return hmac.Equal(r.Check(), check) }
 
 // Read reads a key file. It returns fs.ErrNotExist if there is none.
 func Read(path string) (r Ring, err error) {

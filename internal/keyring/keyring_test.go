@@ -35,7 +35,7 @@ func TestARingIsReadAsItWasWritten(t *testing.T) {
 		t.Errorf("the file is %v, %v", info.Mode(), err)
 	}
 	got, err := Read(path)
-	if err != nil || !bytes.Equal(got.Secret, r.Secret) || !got.Fits(r.Check()) || got.Fits(New(start).Check()) {
+	if err != nil || !bytes.Equal(got.Secret, r.Secret) || !got.Matches(r.Check()) || got.Matches(New(start).Check()) {
 		t.Errorf("read back: %v", err)
 	}
 	left, err := os.ReadDir(filepath.Dir(path))
@@ -59,7 +59,7 @@ func TestOfSeveralStartersOneMakesTheFile(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if got, err := Read(path); err != nil || len(made) != 1 || !got.Fits((<-made).Check()) {
+	if got, err := Read(path); err != nil || len(made) != 1 || !got.Matches((<-made).Check()) {
 		t.Errorf("%d made it; %v", len(made), err)
 	}
 }
@@ -75,7 +75,7 @@ func TestRotationKeepsWhatWasSigned(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := Read(path)
-	if err != nil || !bytes.Equal(second.Secret, first.Secret) || !second.Fits(first.Check()) {
+	if err != nil || !bytes.Equal(second.Secret, first.Secret) || !second.Matches(first.Check()) {
 		t.Fatalf("the identity of secrets changed: %v", err)
 	}
 	use, old := second.SigningKeys(start.Add(SigningFor - time.Second))

@@ -38,8 +38,8 @@ type stamp struct {
 func Watch(path string, ring Ring, clock func() time.Time, report func(error)) *Watched {
 	w := &Watched{path: path, clock: clock, report: report, ring: ring}
 	w.seen, _ = stampOf(path) // if this fails, the next check reads the file
-	if again, err := Read(path); err == nil && again.Fits(ring.Check()) {
-		w.ring = again
+	if reread, err := Read(path); err == nil && reread.Matches(ring.Check()) {
+		w.ring = reread
 	}
 	return w
 }
@@ -66,7 +66,7 @@ func (w *Watched) reload() {
 	switch {
 	case err != nil:
 		err = fmt.Errorf("the keys were not reloaded: %w", err)
-	case !next.Fits(w.ring.Check()):
+	case !next.Matches(w.ring.Check()):
 		err = errors.New("the keys were not reloaded: the key file belongs to another database")
 	case sameSigning(next, w.ring):
 		return

@@ -124,9 +124,9 @@ func (c *Changes) evictOldest(p *change) {
 	}
 }
 
-// take removes and returns a change of a token, so that it can be done once. Changes of other
+// remove deletes and returns a change of a token, so that it can be done once. Changes of other
 // tokens remain.
-func (c *Changes) take(a *assistant, id string) (change, error) {
+func (c *Changes) remove(a *assistant, id string) (change, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p, ok := c.planned[id]

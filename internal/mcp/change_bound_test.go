@@ -38,14 +38,14 @@ func TestPlansAreBoundedByBytes(t *testing.T) {
 		ids = append(ids, id)
 	}
 	one := &assistant{Config{Deployment: "acme", Caller: "one"}}
-	if _, err := changes.take(one, ids[0]); err == nil {
+	if _, err := changes.remove(one, ids[0]); err == nil {
 		t.Error("600 KiB of one token are kept")
 	}
 	elsewhere := &assistant{Config{Deployment: "other", Caller: "one"}}
-	if _, err := changes.take(elsewhere, ids[1]); err == nil {
+	if _, err := changes.remove(elsewhere, ids[1]); err == nil {
 		t.Error("a token of another deployment that is called so takes it")
 	}
-	if p, err := changes.take(one, ids[1]); err != nil {
+	if p, err := changes.remove(one, ids[1]); err != nil {
 		t.Error(err)
 	} else if n, err := p.send(t.Context(), one, p.request, ids[1]); err != nil || n != 100<<10 {
 		t.Errorf("sent: %v, %v", n, err)

@@ -186,25 +186,25 @@ func (a *assistant) searchFindings(ctx context.Context, in searchInput) (*sdk.Ca
 	case in.View != 0:
 		order = "in the order of the view"
 	}
-	said := fmt.Sprintf("%d findings on page %d, %s.%s", len(page), in.Page, order, lost)
+	message := fmt.Sprintf("%d findings on page %d, %s.%s", len(page), in.Page, order, lost)
 	if len(page) == pageSize {
-		said += fmt.Sprintf(" There may be more: request page %d.", in.Page+1)
+		message += fmt.Sprintf(" There may be more: request page %d.", in.Page+1)
 	}
-	return answer(said, page)
+	return answer(message, page)
 }
 
 type findingInput struct {
 	ID int64 `json:"id" jsonschema:"id of the finding"`
 }
 
-// findingWhole is a finding with its evidence and history.
-type findingWhole struct {
+// findingDetails is a finding with its evidence and history.
+type findingDetails struct {
 	Finding  api.Finding           `json:"finding"`
 	Evidence *api.EvidenceResponse `json:"evidence"`
 	History  []api.FindingEvent    `json:"history"`
 }
 
-func (a *assistant) finding(ctx context.Context, id int64) (out findingWhole, err error) {
+func (a *assistant) finding(ctx context.Context, id int64) (out findingDetails, err error) {
 	found, err := a.Client.GetFinding(ctx, a.Deployment, id)
 	if err != nil {
 		return out, err
@@ -222,11 +222,11 @@ func (a *assistant) finding(ctx context.Context, id int64) (out findingWhole, er
 }
 
 func (a *assistant) getFinding(ctx context.Context, in findingInput) (*sdk.CallToolResult, error) {
-	whole, err := a.finding(ctx, in.ID)
+	details, err := a.finding(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return answer(fmt.Sprintf("Finding %d, its code and flow, its history, and the precedent of its rule.", in.ID), whole)
+	return answer(fmt.Sprintf("Finding %d, its code and flow, its history, and the precedent of its rule.", in.ID), details)
 }
 
 type countInput struct {

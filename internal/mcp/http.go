@@ -126,12 +126,12 @@ func (h *HTTP) foreign(r *http.Request) bool {
 	if sent == "" {
 		return false
 	}
-	origin, here := httpx.OriginOf(r), ""
+	origin, own := httpx.OriginOf(r), ""
 	u, err := url.Parse(origin.Base)
 	if err == nil {
-		here = u.Scheme + "://" + u.Host
+		own = u.Scheme + "://" + u.Host
 	}
-	if err != nil || !strings.EqualFold(sent, here) {
+	if err != nil || !strings.EqualFold(sent, own) {
 		return true
 	}
 	_, notNumbers := netip.ParseAddr(u.Hostname())

@@ -134,7 +134,7 @@ func TestClientGo(t *testing.T) {
 		})
 	}
 	clienttest.CheckRow(t, clienttest.Client{
-		Name: "MCP SDK for Go", Version: clienttest.Required(t, "github.com/modelcontextprotocol/go-sdk"), Asked: slices.Collect(maps.Keys(w.called)), Verdict: clienttest.Reads,
+		Name: "MCP SDK for Go", Version: clienttest.Required(t, "github.com/modelcontextprotocol/go-sdk"), Requests: slices.Collect(maps.Keys(w.called)), Verdict: clienttest.Reads,
 	})
 }
 

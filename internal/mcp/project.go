@@ -35,11 +35,11 @@ func (a *assistant) listProjects(ctx context.Context, in projectsInput) (*sdk.Ca
 	if err != nil {
 		return nil, err
 	}
-	said := fmt.Sprintf("%d projects on page %d.", len(list.Projects), in.Page)
+	message := fmt.Sprintf("%d projects on page %d.", len(list.Projects), in.Page)
 	if len(list.Projects) == pageSize {
-		said += fmt.Sprintf(" There may be more: request page %d.", in.Page+1)
+		message += fmt.Sprintf(" There may be more: request page %d.", in.Page+1)
 	}
-	return answer(said, list.Projects)
+	return answer(message, list.Projects)
 }
 
 // ofProject identifies one project.

@@ -128,5 +128,5 @@ func TestClientPython(t *testing.T) {
 	if err := json.Unmarshal([]byte(fence.FindStringSubmatch(got.Found)[3]), &lines); err != nil || len(lines) != 4 {
 		t.Errorf("%+v, %v", lines, err)
 	}
-	clienttest.CheckRow(t, clienttest.Client{Name: "MCP SDK for Python", Version: got.Version, Asked: got.Asked, Verdict: clienttest.Reads})
+	clienttest.CheckRow(t, clienttest.Client{Name: "MCP SDK for Python", Version: got.Version, Requests: got.Asked, Verdict: clienttest.Reads})
 }

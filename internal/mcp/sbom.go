@@ -83,12 +83,12 @@ func (a *assistant) getSBOM(ctx context.Context, in getSBOMInput) (*sdk.CallTool
 		return nil, err
 	}
 	out.Text = text
-	said := fmt.Sprintf("The SBOM is complete. The data contains its text from byte %d to the end.", in.Offset)
+	message := fmt.Sprintf("The SBOM is complete. The data contains its text from byte %d to the end.", in.Offset)
 	if more {
-		said = fmt.Sprintf("The SBOM is complete. The data contains %d bytes of its text from byte %d. For more, use "+
+		message = fmt.Sprintf("The SBOM is complete. The data contains %d bytes of its text from byte %d. For more, use "+
 			"offset %d or read downloadUrl.", len(text), in.Offset, in.Offset+int64(len(text)))
 	}
-	return answer(said, out)
+	return answer(message, out)
 }
 
 // document reads a part of a document. Its address is signed and needs no token. Only the path is

@@ -50,9 +50,9 @@ type sieve struct {
 
 func (s *sieve) run() error {
 	for {
-		line, whole, err := s.line()
-		if len(line) > 0 || !whole {
-			if failed := s.take(line, whole); failed != nil {
+		line, complete, err := s.line()
+		if len(line) > 0 || !complete {
+			if failed := s.forward(line, complete); failed != nil {
 				return failed
 			}
 		}
@@ -62,27 +62,27 @@ func (s *sieve) run() error {
 	}
 }
 
-// line reads the next line. A line that is too long is dropped, and whole is false.
-func (s *sieve) line() (line []byte, whole bool, err error) {
-	whole = true
+// line reads the next line. A line that is too long is dropped, and complete is false.
+func (s *sieve) line() (line []byte, complete bool, err error) {
+	complete = true
 	for {
 		part, err := s.in.ReadSlice('\n')
-		if whole = whole && len(line)+len(part) <= maxLine; whole {
+		if complete = complete && len(line)+len(part) <= maxLine; complete {
 			line = append(line, part...)
 		} else {
 			line = nil
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return bytes.TrimSpace(line), whole, err
+			return bytes.TrimSpace(line), complete, err
 		}
 	}
 }
 
-// take forwards the messages of a line. Messages of a batch, which newer protocols do not have, are
-// forwarded one by one.
-func (s *sieve) take(line []byte, whole bool) error {
+// forward forwards the messages of a line. Messages of a batch, which newer protocols do not have,
+// are forwarded one by one.
+func (s *sieve) forward(line []byte, complete bool) error {
 	switch {
-	case !whole:
+	case !complete:
 		return s.refuse(jsonrpc.CodeParseError, "Parse error: the line is longer than 16 MiB")
 	case !json.Valid(line):
 		return s.refuse(jsonrpc.CodeParseError, "Parse error: the line is not one JSON value")

@@ -161,7 +161,7 @@ type confirmInput struct {
 }
 
 func (a *assistant) confirm(ctx context.Context, in confirmInput) (*sdk.CallToolResult, error) {
-	p, err := a.Changes.take(a, in.ID)
+	p, err := a.Changes.remove(a, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -46,8 +46,8 @@ func (n *Notifier) Deliver(ctx context.Context, j model.Job, to model.Notificati
 		}
 	}
 	return d.update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		at, there, err := tx.NextDelivery(ctx, d.to)
-		if err != nil || !there {
+		at, found, err := tx.NextDelivery(ctx, d.to)
+		if err != nil || !found {
 			return err
 		}
 		return tx.QueueDelivery(ctx, d.to, at)
@@ -105,7 +105,7 @@ func withGracePeriod(ctx context.Context, by time.Duration) (context.Context, co
 
 // end stores the outcome of an attempt for each message.
 func (d *delivery) end(ctx context.Context, tx *store.Tx, list []model.Notification, outs []outcome) error {
-	alike := map[outcome][]model.Notification{}
+	byOutcome := map[outcome][]model.Notification{}
 	rules := map[int64]outcome{}
 	for i, n := range list {
 		out := outs[i]
@@ -114,10 +114,10 @@ func (d *delivery) end(ctx context.Context, tx *store.Tx, list []model.Notificat
 				State: model.NotificationQueued, Status: out.Status, Answer: out.Answer, Retry: waits[0],
 			}}
 		}
-		alike[out] = append(alike[out], n)
+		byOutcome[out] = append(byOutcome[out], n)
 		rules[n.RuleID] = out
 	}
-	for out, of := range alike {
+	for out, of := range byOutcome {
 		if err := tx.EndNotifications(ctx, of, out.Delivered); err != nil {
 			return err
 		}
@@ -136,9 +136,9 @@ func (d *delivery) moved(ctx context.Context, tx *store.Tx) bool {
 	if err != nil {
 		return false // a removed rule cannot be paused
 	}
-	asked, err := d.open(d.deployment, d.rule)
+	attempted, err := d.open(d.deployment, d.rule)
 	now, unread := d.open(d.deployment, rule)
-	return err == nil && unread == nil && asked.URL != now.URL
+	return err == nil && unread == nil && attempted.URL != now.URL
 }
 
 // outcome is the outcome of an attempt.

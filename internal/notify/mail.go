@@ -128,9 +128,9 @@ func unlinked(s string) string {
 	return strings.NewReplacer(".", ".\u200b", "@", "@\u200b", "://", ":\u200b//").Replace(cut(s, 500))
 }
 
-// place escapes a path and line so that they can still be copied. Dots are not escaped, although
-// some programs create links for paths such as example.com/a.
-func place(s string) string {
+// escapeLocation escapes a path and line so that they can still be copied. Dots are not escaped,
+// although some programs create links for paths such as example.com/a.
+func escapeLocation(s string) string {
 	return strings.NewReplacer("@", "@\u200b", "://", ":\u200b//", "www.", "www\u200b.").Replace(cut(s, 500))
 }
 
@@ -145,7 +145,7 @@ func (s sending) text() string {
 	fmt.Fprintf(&b, "%s\n", s.url(m.Path))
 	for _, f := range m.Findings {
 		fmt.Fprintf(&b, "\n- %s %s in %s\n  %s\n  %s\n",
-			f.Severity, unlinked(f.Rule), unlinked(f.Project), place(f.Location), s.finding(f.ID))
+			f.Severity, unlinked(f.Rule), unlinked(f.Project), escapeLocation(f.Location), s.finding(f.ID))
 	}
 	for _, p := range m.Projects {
 		fmt.Fprintf(&b, "\n- %s\n", unlinked(p.Name))

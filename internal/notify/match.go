@@ -64,7 +64,7 @@ type matcher struct {
 func (m *matcher) appendMessages(ctx context.Context, key string, h model.Happening) error {
 	clear(m.seen)
 	if h.CommentID != 0 {
-		if there, err := m.commentThere(ctx, h.CommentID); !there {
+		if exists, err := m.commentExists(ctx, h.CommentID); !exists {
 			return err
 		}
 	}
@@ -106,18 +106,18 @@ func (m *matcher) queue(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		there := map[int64]model.NotificationRule{}
+		current := map[int64]model.NotificationRule{}
 		for _, r := range rules {
-			there[r.ID] = r
+			current[r.ID] = r
 		}
 		var list []model.Notification
 		for _, n := range m.list {
-			if r, is := there[n.RuleID]; n.RuleID == 0 || is && r.Unwanted(n.Receiver) == "" {
+			if r, is := current[n.RuleID]; n.RuleID == 0 || is && r.Unwanted(n.Receiver) == "" {
 				list = append(list, n)
 			}
 		}
 		for id, f := range m.broken {
-			if there[id].Filter != f.filter {
+			if current[id].Filter != f.filter {
 				continue // the filter was changed in the meantime
 			}
 			if err := tx.NoteNotificationProblem(ctx, id, f.problem, f.pause); err != nil {

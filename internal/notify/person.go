@@ -49,15 +49,15 @@ func (m *matcher) mailTo(ctx context.Context, id int64) (to string, err error) {
 	return to, err
 }
 
-// commentThere reports whether a comment exists and was not withdrawn. Its text is read when it is
+// commentExists reports whether a comment exists and was not withdrawn. Its text is read when it is
 // sent.
-func (m *matcher) commentThere(ctx context.Context, id int64) (there bool, err error) {
+func (m *matcher) commentExists(ctx context.Context, id int64) (exists bool, err error) {
 	err = m.Store.View(ctx, m.deployment, func(ctx context.Context, tx *store.Tx) error {
 		c, err := tx.FindingComment(ctx, id)
-		there = err == nil && !c.Withdrawn()
+		exists = err == nil && !c.Withdrawn()
 		return gone(err)
 	})
-	return there, err
+	return exists, err
 }
 
 // removed returns the summary of an exception request whose findings were deleted. Only its project

@@ -124,15 +124,15 @@ func (m *matcher) nameFindings(ctx context.Context, p *matchSummary, ids []int64
 		for _, f := range list {
 			p.findings = append(p.findings, model.NotifiedFinding{
 				ID: f.ID, Type: f.IssueType.String(), Severity: f.Severity.String(),
-				Rule: f.RuleName, Project: names[f.ProjectID], Ref: f.Ref, Location: placeOf(f),
+				Rule: f.RuleName, Project: names[f.ProjectID], Ref: f.Ref, Location: locationOf(f),
 			})
 		}
 		return err
 	})
 }
 
-// placeOf returns the package or the line of a finding.
-func placeOf(f model.Finding) string {
+// locationOf returns the package or the line of a finding.
+func locationOf(f model.Finding) string {
 	if f.Package != "" {
 		return f.Package + " in " + f.Path
 	}

@@ -23,7 +23,7 @@ func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
 	if err != nil {
 		return err
 	}
-	var asked, made model.NotificationEvents
+	var active, made model.NotificationEvents
 	if err := n.Store.PruneNotifications(ctx, deploymentID, 0); err != nil { // messages without a rule
 		return err
 	}
@@ -33,7 +33,7 @@ func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
 		}
 		made |= r.Events
 		if !r.Paused {
-			asked |= r.Events
+			active |= r.Events
 		}
 	}
 	if made.Has(model.EventOverdue) {
@@ -41,7 +41,7 @@ func (n *Notifier) Sweep(ctx context.Context, deploymentID int64) error {
 			return err
 		}
 	}
-	if len(waiting) == 0 && !asked.Has(model.EventScanMissing) {
+	if len(waiting) == 0 && !active.Has(model.EventScanMissing) {
 		return nil
 	}
 	return n.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {

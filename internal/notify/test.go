@@ -28,8 +28,8 @@ type brake struct {
 	of map[int64]*rate.Limiter
 }
 
-// take counts n messages, or returns the delay until they may be sent.
-func (b *brake) take(deployment int64, now time.Time, n int) (wait time.Duration) {
+// reserve counts n messages, or returns the delay until they may be sent.
+func (b *brake) reserve(deployment int64, now time.Time, n int) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.of == nil {
@@ -55,7 +55,7 @@ func (n *Notifier) Test(
 		return nil, err
 	}
 	receivers := d.rule.Receivers()
-	if wait := n.tests.take(deploymentID, n.Clock(), len(receivers)); wait > 0 {
+	if wait := n.tests.reserve(deploymentID, n.Clock(), len(receivers)); wait > 0 {
 		return nil, &model.BusyError{
 			Text: "Too many tests of notification rules in the last minutes. Retry after the time in Retry-After.",
 			Wait: max(wait, time.Second),

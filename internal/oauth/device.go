@@ -44,7 +44,7 @@ func (s *Server) authorizeDevice(w http.ResponseWriter, r *http.Request) error {
 	}
 	code := s.Keys.NewDeviceCode(s.Clock().Add(model.LoginFor))
 	userCode := auth.LoginCode(s.Keys()[0], code)
-	kept, err := s.Store.AddLogin(r.Context(), model.LoginRequest{
+	stored, err := s.Store.AddLogin(r.Context(), model.LoginRequest{
 		KeyHash: core.Hash(code), Code: userCode, Address: origin.Address,
 		Agent: model.CutBytes(model.Line(strings.ToValidUTF8(r.UserAgent(), "")), maxAgent),
 		Program: model.LoginProgram{
@@ -54,7 +54,7 @@ func (s *Server) authorizeDevice(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !kept {
+	if !stored {
 		return &httpx.BusyError{
 			Wait: time.Minute,
 			Text: "Too many authorizations are pending. Retry in a few minutes, or use a token created on the tokens page.",
@@ -104,26 +104,26 @@ func (s *Server) exchangeDevice(r *http.Request, clientID string) (*issued, erro
 	case !waiting.Approved():
 		return nil, errPending
 	}
-	out, err := s.handDevice(r, waiting, clientID)
+	out, err := s.issueDeviceToken(r, waiting, clientID)
 	if errors.Is(err, model.ErrNotFound) { // two concurrent requests
 		err = errExpired
 	}
 	return out, err
 }
 
-// handDevice creates the token of an approved program for the first request.
-func (s *Server) handDevice(r *http.Request, waiting model.LoginRequest, clientID string) (out *issued, err error) {
+// issueDeviceToken creates the token of an approved program for the first request.
+func (s *Server) issueDeviceToken(r *http.Request, waiting model.LoginRequest, clientID string) (out *issued, err error) {
 	err = s.Store.Update(r.Context(), waiting.DeploymentID, waiting.ApprovedBy,
 		func(ctx context.Context, tx *store.Tx) error {
-			taken, err := tx.ConsumeLogin(ctx, waiting.KeyHash)
+			claimed, err := tx.ConsumeLogin(ctx, waiting.KeyHash)
 			if err != nil {
 				return err
 			}
 			g := model.OAuthGrant{
-				CodeHash:   taken.KeyHash,
-				ClientHash: taken.Program.ClientHash,
-				Resource:   taken.Program.Resource,
-				Token:      taken.Token,
+				CodeHash:   claimed.KeyHash,
+				ClientHash: claimed.Program.ClientHash,
+				Resource:   claimed.Program.Resource,
+				Token:      claimed.Token,
 			}
 			if err := tx.AddDeviceGrant(ctx, g); err != nil {
 				return err

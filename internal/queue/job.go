@@ -34,15 +34,15 @@ const waitAtMost = 24 * time.Hour
 // without attempts left is not run, because it may crash its process each time.
 func (q *Queue) process(ctx context.Context, k Kind, j model.Job) {
 	log := q.options.Logger.With("job", j.ID, "kind", j.Kind, "deployment", j.DeploymentID, "attempt", j.Attempt)
-	held, release := context.WithCancel(ctx)
+	leaseCtx, release := context.WithCancel(ctx)
 	defer release()
-	go q.renewLease(held, release, k, j)
+	go q.renewLease(leaseCtx, release, k, j)
 	if j.Attempt > k.Attempts {
 		log.Error("job failed permanently: the last attempt was interrupted")
-		logOutcome(ctx, log, q.abandon(held, k, j))
+		logOutcome(ctx, log, q.abandon(leaseCtx, k, j))
 		return
 	}
-	result, media, err := attempt(held, k, j)
+	result, media, err := attempt(leaseCtx, k, j)
 	if err != nil && ctx.Err() != nil {
 		q.release(ctx, log, j)
 		return
@@ -80,7 +80,7 @@ func (q *Queue) outcome(ctx context.Context, log *slog.Logger, k Kind, j model.J
 		log.Error("job failed permanently", "error", err)
 		reason := fmt.Sprintf("failed %d times; the server log contains the cause under job %d", j.Attempt, j.ID)
 		if errors.Is(err, model.ErrUnavailable) { // the work could not report the outage itself
-			return func() error { return q.giveUp(ctx, k, j, reason) }
+			return func() error { return q.failAbandoned(ctx, k, j, reason) }
 		}
 		return fail(reason)
 	}
@@ -136,12 +136,12 @@ func logOutcome(ctx context.Context, log *slog.Logger, err error) {
 
 // abandon fails a job that was claimed after its last attempt.
 func (q *Queue) abandon(ctx context.Context, k Kind, j model.Job) error {
-	return q.giveUp(ctx, k, j, fmt.Sprintf("tried %d times; the last attempt was interrupted: "+
+	return q.failAbandoned(ctx, k, j, fmt.Sprintf("tried %d times; the last attempt was interrupted: "+
 		"the server stopped, crashed or ran out of memory; the server log has details under job %d", k.Attempts, j.ID))
 }
 
-// giveUp calls Abandoned and fails the job.
-func (q *Queue) giveUp(ctx context.Context, k Kind, j model.Job, reason string) (err error) {
+// failAbandoned calls Abandoned and fails the job.
+func (q *Queue) failAbandoned(ctx context.Context, k Kind, j model.Job, reason string) (err error) {
 	defer recoverTo(&err)
 	if k.Abandoned != nil {
 		if err := k.Abandoned(ctx, j, reason); err != nil {

@@ -101,7 +101,7 @@ func (f *fetch) entries(ctx context.Context) (list []entry, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := f.local(f.repository).command(ctx, "ls-tree", "-r", "-z", "-l", "--full-tree", "--end-of-options", f.commit)
-	stderr := bounded{room: 16 << 10}
+	stderr := bounded{remaining: 16 << 10}
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -37,7 +37,7 @@ func (f *fetch) local(dir string) git {
 // lister returns a git whose output may list all files.
 func (f *fetch) lister() git {
 	g := f.local(f.repository)
-	g.room = maxListed
+	g.maxOutput = maxListed
 	return g
 }
 
@@ -245,7 +245,7 @@ func gone(err error, commit string) error {
 		!strings.HasPrefix(f.reason, unknownFault) {
 		return f
 	}
-	if _, said := errors.AsType[*gitError](err); !said {
+	if _, isGitError := errors.AsType[*gitError](err); !isGitError {
 		return err
 	}
 	return permanent("the commit %s no longer exists at the host", commit)
@@ -259,15 +259,15 @@ func fullName(ref string) string {
 	return "refs/heads/" + ref
 }
 
-// wholeHistory requests commits of any depth, which is the default of git. With it, git rejects
+// fullHistory requests commits of any depth, which is the default of git. With it, git rejects
 // hosts of plain files ("dumb" HTTP) immediately. Without it, git fetches each missing object of a
 // partial clone with another git, which does the same, without end.
-const wholeHistory = "--depth=2147483647"
+const fullHistory = "--depth=2147483647"
 
 func (f *fetch) fetchCommits(ctx context.Context, g git, specs ...string) error {
 	_, err := g.run(ctx, append([]string{
 		"fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
-		"--force", wholeHistory, "--filter=blob:none", "--end-of-options", "origin",
+		"--force", fullHistory, "--filter=blob:none", "--end-of-options", "origin",
 	}, specs...)...)
 	return err
 }
@@ -302,7 +302,7 @@ func (f *fetch) fetchFiles(ctx context.Context, g git) error {
 	g.stdin = strings.NewReader(missing.String())
 	_, err = g.run(ctx, "-c", "fetch.negotiationAlgorithm=noop", "fetch", "-q", "--no-tags", "--no-write-fetch-head",
 		"--recurse-submodules=no",
-		wholeHistory, "--filter=blob:none", "--stdin", "origin")
+		fullHistory, "--filter=blob:none", "--stdin", "origin")
 	return err
 }
 
@@ -357,15 +357,15 @@ const unknownFault = "git could not fetch the repository: "
 
 // explained converts an error of git to a failure with a class and a reason.
 func explained(err error) error {
-	var said *gitError
-	if !errors.As(err, &said) {
+	var gitErr *gitError
+	if !errors.As(err, &gitErr) {
 		return err
 	}
 	for _, m := range meanings {
-		if m.words.MatchString(said.text) {
+		if m.words.MatchString(gitErr.text) {
 			return &failure{m.class, m.reason}
 		}
 	}
-	last := said.text[strings.LastIndexByte(said.text, '\n')+1:]
+	last := gitErr.text[strings.LastIndexByte(gitErr.text, '\n')+1:]
 	return transient(unknownFault+"%.300s", last)
 }

@@ -46,14 +46,14 @@ var settings = [][2]string{
 
 // git runs git in a directory. Without a remote it has no network access.
 type git struct {
-	dir    string
-	home   string
-	path   string // PATH
-	memory int64  // limit of the address space of each process, in bytes
-	remote *remote
-	stdin  io.Reader
-	room   int // maximum output in bytes; 0 for the default
-	hide   hider
+	dir       string
+	home      string
+	path      string // PATH
+	memory    int64  // limit of the address space of each process, in bytes
+	remote    *remote
+	stdin     io.Reader
+	maxOutput int // maximum output in bytes; 0 for the default
+	hide      hider
 }
 
 // remote is what git may connect to, with the credential.
@@ -176,19 +176,19 @@ const maxListed = 512 << 20
 // run runs git and returns its output.
 func (g git) run(ctx context.Context, args ...string) (string, error) {
 	cmd := g.command(ctx, args...)
-	var out, said bounded
-	out.room, said.room = cmp.Or(g.room, 64<<10), 16<<10
-	cmd.Stdout, cmd.Stderr = &out, &said
+	var out, stderr bounded
+	out.remaining, stderr.remaining = cmp.Or(g.maxOutput, 64<<10), 16<<10
+	cmd.Stdout, cmd.Stderr = &out, &stderr
 	err := cmd.Run()
 	var ended *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case errors.As(err, &ended):
-		return "", said.fault(g.hide)
+		return "", stderr.fault(g.hide)
 	case err != nil:
 		return "", fmt.Errorf("git cannot be run: %w", err)
-	case out.room < 0:
+	case out.remaining < 0:
 		return "", permanent("the repository is too large to list")
 	}
 	return out.String(), nil
@@ -197,13 +197,13 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 // bounded stores the first bytes written to it.
 type bounded struct {
 	bytes.Buffer
-	room int
+	remaining int
 }
 
 // fault returns the output as an error, without secrets. If the output was truncated, a partial
 // secret at its end is removed, too.
 func (b *bounded) fault(h hider) *gitError {
-	if b.room < 0 {
+	if b.remaining < 0 {
 		return &gitError{strings.TrimSpace(h.begun(b.String()))}
 	}
 	return &gitError{strings.TrimSpace(h.clean(b.String()))}
@@ -211,9 +211,9 @@ func (b *bounded) fault(h hider) *gitError {
 
 // Write implements io.Writer and never fails.
 func (b *bounded) Write(p []byte) (int, error) {
-	if n := min(len(p), max(b.room, 0)); n > 0 {
+	if n := min(len(p), max(b.remaining, 0)); n > 0 {
 		b.Buffer.Write(p[:n])
 	}
-	b.room -= len(p)
+	b.remaining -= len(p)
 	return len(p), nil
 }

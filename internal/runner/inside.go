@@ -15,7 +15,7 @@ import (
 // of the runner, starts the program, and returns its exit code. The argument environment returns
 // the program's environment for the URL of that port.
 func Inside(
-	ctx context.Context, socket string, program []string, environment func(url string) []string, out, said io.Writer,
+	ctx context.Context, socket string, program []string, environment func(url string) []string, out, stderr io.Writer,
 ) (code int, err error) {
 	if err := errors.Join(bound(), boundThreads()); err != nil {
 		return 0, fmt.Errorf("limits cannot be set: %w", err)
@@ -27,7 +27,7 @@ func Inside(
 	defer func() { _ = listener.Close() }()
 	go forward(ctx, listener, socket)
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
-	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = environment("http://"+listener.Addr().String()), out, said, killWait
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = environment("http://"+listener.Addr().String()), out, stderr, killWait
 	err = cmd.Run()
 	if _, ended := errors.AsType[*exec.ExitError](err); ended {
 		err = nil

@@ -33,7 +33,7 @@ type progressReporter struct {
 	mu      sync.Mutex
 	at      api.ProgressRunRequest
 	waiting strings.Builder // unsent log
-	kept    int64           // bytes of log so far
+	logged  int64           // bytes of log so far
 	wake    chan struct{}
 }
 
@@ -64,7 +64,7 @@ func (t *progressReporter) line(text string) {
 	text += "\n"
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.kept += int64(len(text)); t.kept <= t.run.Limits.LogBytes {
+	if t.logged += int64(len(text)); t.logged <= t.run.Limits.LogBytes {
 		t.waiting.WriteString(text)
 	}
 }
@@ -154,9 +154,9 @@ func (t *progressReporter) flush(ctx context.Context) error {
 			t.waiting.Reset()
 			t.waiting.WriteString(text[cut:])
 		}
-		said, more := t.at, t.waiting.Len() > 0
+		progress, more := t.at, t.waiting.Len() > 0
 		t.mu.Unlock()
-		answer, err := t.client.ProgressRun(ctx, t.run.ID, said)
+		answer, err := t.client.ProgressRun(ctx, t.run.ID, progress)
 		if err != nil {
 			return err
 		}

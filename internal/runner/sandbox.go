@@ -109,12 +109,12 @@ func scannerParts(program string) (list []string) {
 	for _, file := range spellings(program) {
 		list = append(list, file)
 		prefix := filepath.Dir(filepath.Dir(file))
-		if !exists(filepath.Join(prefix, "pyvenv.cfg")) && !holdsPython(prefix) {
+		if !exists(filepath.Join(prefix, "pyvenv.cfg")) && !containsPython(prefix) {
 			continue
 		}
 		list = append(list, prefix)
 		for _, interpreter := range spellings(filepath.Join(filepath.Dir(file), "python3")) {
-			if of := filepath.Dir(filepath.Dir(interpreter)); holdsPython(of) {
+			if of := filepath.Dir(filepath.Dir(interpreter)); containsPython(of) {
 				list = append(list, of)
 			}
 		}
@@ -136,8 +136,8 @@ func spellings(file string) []string {
 	return []string{file}
 }
 
-// holdsPython reports whether a directory contains the standard library of Python.
-func holdsPython(prefix string) bool {
+// containsPython reports whether a directory contains the standard library of Python.
+func containsPython(prefix string) bool {
 	return exists(filepath.Join(prefix, "lib", "python3*", "os.py"))
 }
 

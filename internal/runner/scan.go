@@ -46,8 +46,8 @@ const maxResult = 64 << 20
 
 // scan runs the scan and returns the id of the newest uploaded scan.
 func (s *scan) scan(ctx context.Context) (scanID string, err error) {
-	way := filepath.Join(s.dir, "way")
-	if err := os.Mkdir(way, 0o700); err != nil {
+	socketDir := filepath.Join(s.dir, "way")
+	if err := os.Mkdir(socketDir, 0o700); err != nil {
 		return "", err
 	}
 	key := rand.Text()
@@ -138,15 +138,15 @@ func (s *scan) start(parent context.Context, socket, key string) (exit int, err 
 		return 0, errors.Join(err, closed, pipe.Close())
 	}
 	started.Store(int64(made.Process.Pid))
-	said := make(chan struct{})
+	logged := make(chan struct{})
 	go func() {
-		defer close(said)
+		defer close(logged)
 		s.progress.lines(pipe)
 	}()
 	err = made.Wait()
 	killGroup(made.Process.Pid)
 	_ = pipe.Close() // ignore output of processes that still have the other end
-	<-said
+	<-logged
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}

@@ -13,8 +13,8 @@ import (
 // watchEvery is the interval of checks of resource use.
 const watchEvery = 500 * time.Millisecond
 
-// watch calls look periodically and cancels the context with its error.
-func watch(parent context.Context, look func() error) (ctx context.Context, stop func()) {
+// watch calls check periodically and cancels the context with its error.
+func watch(parent context.Context, check func() error) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	done := make(chan struct{})
 	go func() {
@@ -25,7 +25,7 @@ func watch(parent context.Context, look func() error) (ctx context.Context, stop
 				return
 			case <-time.After(watchEvery):
 			}
-			if err := look(); err != nil {
+			if err := check(); err != nil {
 				cancel(err)
 			}
 		}
@@ -65,22 +65,22 @@ func (r *Runner) trimCache() {
 	if err != nil {
 		return
 	}
-	type kept struct {
+	type stored struct {
 		dir  string
 		at   time.Time
 		size int64
 	}
-	var all []kept
+	var all []stored
 	total := int64(0)
 	for _, e := range entries {
 		dir := filepath.Join(r.cacheDir(), e.Name())
 		if info, err := os.Stat(filepath.Join(dir, "config")); err == nil && strings.HasSuffix(e.Name(), ".git") {
-			k := kept{dir, info.ModTime(), size(dir)}
+			k := stored{dir, info.ModTime(), size(dir)}
 			total += k.size
 			all = append(all, k)
 		}
 	}
-	slices.SortFunc(all, func(a, b kept) int { return a.at.Compare(b.at) })
+	slices.SortFunc(all, func(a, b stored) int { return a.at.Compare(b.at) })
 	for _, k := range all {
 		if total <= r.Limits.Cache {
 			return

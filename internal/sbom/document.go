@@ -33,20 +33,20 @@ type part struct {
 
 // component is one package version in all lockfiles.
 type component struct {
-	ref       string // unique in the document
-	purl      string // empty for a package without a name
-	group     string
-	name      string
-	version   string
-	licenses  []license
-	hashes    []hash
-	supplier  string
-	direct    model.Transitivity // the most direct of all occurrences
-	ecosystem []string
-	places    []place  // lockfiles that contain it
-	needs     []string // refs of the components that it requires
-	known     bool     // whether its requirements are known
-	order     int      // index among the components
+	ref         string // unique in the document
+	purl        string // empty for a package without a name
+	group       string
+	name        string
+	version     string
+	licenses    []license
+	hashes      []hash
+	supplier    string
+	direct      model.Transitivity // the most direct of all occurrences
+	ecosystem   []string
+	occurrences []occurrence // lockfiles that contain it
+	needs       []string     // refs of the components that it requires
+	known       bool         // whether its requirements are known
+	order       int          // index among the components
 }
 
 // rootRef is the ref of the subject of the document.
@@ -58,7 +58,7 @@ type builder struct {
 	vulnerabilities map[string]*vulnerability
 	deployment      bool
 	edges           []edge
-	told            map[string]bool // lockfiles that contain edges
+	withEdges       map[string]bool // lockfiles that contain edges
 }
 
 // scope is the project that a builder processes.
@@ -66,7 +66,7 @@ type scope struct {
 	ref  string
 	name string
 	uses map[string]bool     // refs of its direct components
-	held map[string][]string // refs of the components in lockfiles, by purl.Bare
+	refs map[string][]string // refs of the components in lockfiles, by purl.Bare
 	open bool                // whether a component may be direct or transitive
 }
 
@@ -76,7 +76,7 @@ func build(c Content, deployment bool) document {
 		components:      map[string]*component{},
 		vulnerabilities: map[string]*vulnerability{},
 		deployment:      deployment,
-		told:            map[string]bool{},
+		withEdges:       map[string]bool{},
 	}
 	projects := slices.SortedFunc(slices.Values(c.Projects), func(a, b Project) int { return cmp.Compare(a.Name, b.Name) })
 	doc := document{root: part{ref: rootRef, name: orUnnamed(singleLine(c.Deployment))}}
@@ -104,17 +104,17 @@ func orUnnamed(name string) string {
 
 // project adds a project. Dependencies are added before findings, which refer to them.
 func (b *builder) project(p Project) part {
-	at := &scope{ref: rootRef, name: orUnnamed(singleLine(p.Name)), uses: map[string]bool{}, held: map[string][]string{}}
+	at := &scope{ref: rootRef, name: orUnnamed(singleLine(p.Name)), uses: map[string]bool{}, refs: map[string][]string{}}
 	if b.deployment {
 		at.ref = "project:" + at.name
 	}
 	by := make(map[int64]*component, len(p.Dependencies))
 	for _, d := range p.Dependencies {
 		c := b.component(d)
-		c.addOccurrence(d, b.place(at, d.Lockfile))
+		c.addOccurrence(d, b.lockfilePath(at, d.Lockfile))
 		by[d.ID] = c
 		bare := purl.Bare(c.ref)
-		at.held[bare] = append(at.held[bare], c.ref)
+		at.refs[bare] = append(at.refs[bare], c.ref)
 		at.use(c, d.Transitivity)
 	}
 	b.relate(at, p, by)
@@ -186,13 +186,13 @@ func (c *component) addOccurrence(d model.Dependency, lockfile string) {
 	}
 	c.direct = min(c.direct, cmp.Or(d.Transitivity, model.TransitivityUnknown))
 	if lockfile != "" {
-		c.places = append(c.places, place{lockfile, max(d.Line, 0)})
+		c.occurrences = append(c.occurrences, occurrence{lockfile, max(d.Line, 0)})
 	}
 }
 
-// place returns the path of a lockfile. In an export of several projects it begins with the
+// lockfilePath returns the path of a lockfile. In an export of several projects it begins with the
 // project's name.
-func (b *builder) place(at *scope, lockfile string) string {
+func (b *builder) lockfilePath(at *scope, lockfile string) string {
 	lockfile = singleLine(lockfile)
 	if lockfile == "" || !b.deployment {
 		return lockfile
@@ -205,7 +205,7 @@ func (b *builder) sortedComponents() []*component {
 	for _, c := range list {
 		c.licenses, c.hashes = sortLicenses(c.licenses), sortHashes(c.hashes)
 		c.ecosystem = sortTexts(c.ecosystem)
-		c.sortPlaces()
+		c.sortOccurrences()
 	}
 	return list
 }

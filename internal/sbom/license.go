@@ -110,7 +110,7 @@ type expression struct {
 // expressionParser consumes tokens from the front.
 type expressionParser struct{ tokens []string }
 
-func (p *expressionParser) take(word string) bool {
+func (p *expressionParser) accept(word string) bool {
 	if len(p.tokens) == 0 || !strings.EqualFold(p.tokens[0], word) {
 		return false
 	}
@@ -130,7 +130,7 @@ func (p *expressionParser) next() string {
 // choice parses terms joined with OR.
 func (p *expressionParser) choice() (expression, bool) {
 	e, ok := p.conjunction()
-	for ok && p.take("OR") {
+	for ok && p.accept("OR") {
 		var other expression
 		other, ok = p.conjunction()
 		e = expression{text: e.text + " OR " + other.text, choice: true}
@@ -141,7 +141,7 @@ func (p *expressionParser) choice() (expression, bool) {
 // conjunction parses terms joined with AND.
 func (p *expressionParser) conjunction() (expression, bool) {
 	e, ok := p.term()
-	for ok && p.take("AND") {
+	for ok && p.accept("AND") {
 		var other expression
 		other, ok = p.term()
 		e = expression{text: e.bracketed() + " AND " + other.bracketed()}
@@ -158,12 +158,12 @@ func (e expression) bracketed() string {
 
 // term parses an expression in parentheses, or a license with an optional exception.
 func (p *expressionParser) term() (expression, bool) {
-	if p.take("(") {
+	if p.accept("(") {
 		inner, ok := p.choice()
-		return inner, ok && p.take(")")
+		return inner, ok && p.accept(")")
 	}
 	id, ok := expressionID(p.next())
-	if !ok || !p.take("WITH") {
+	if !ok || !p.accept("WITH") {
 		return expression{text: id}, ok
 	}
 	exception, known := licenseIDs()[strings.ToLower(p.next())]

@@ -20,7 +20,7 @@ func (c *component) notes() []note {
 		add(model.SBOMEcosystem, e)
 	}
 	add(model.SBOMTransitivity, c.direct.String())
-	for _, p := range c.places {
+	for _, p := range c.occurrences {
 		add(model.SBOMLockfile, p.address())
 	}
 	return list
@@ -30,7 +30,7 @@ func (c *component) notes() []note {
 var lineInAddress = regexp.MustCompile(`#L[0-9]+$`)
 
 // address returns the lockfile, followed by the line number if that is known.
-func (p place) address() string {
+func (p occurrence) address() string {
 	if p.line == 0 && !lineInAddress.MatchString(p.lockfile) {
 		return p.lockfile
 	}

@@ -97,7 +97,7 @@ func openVEXStatements(p Project) (list []openVEXStatement) {
 	packages, decided := map[subject]map[string]bool{}, map[subject]time.Time{}
 	for _, f := range p.Vulnerabilities {
 		verdict, name := verdictOf(f), singleLine(f.Package)
-		if verdict.said.Status == 0 || name == "" {
+		if verdict.statement.Status == 0 || name == "" {
 			continue
 		}
 		key := subject{orUnnamed(singleLine(f.ID)), verdict.label()}
@@ -134,21 +134,21 @@ func openVEXStatements(p Project) (list []openVEXStatement) {
 // openVEXStatementOf converts a verdict to an OpenVEX statement. A verdict without a corresponding
 // status becomes affected, with an action statement.
 func openVEXStatementOf(v *vulnerability) (s openVEXStatement) {
-	said := v.verdict.said
+	statement := v.verdict.statement
 	s.Vulnerability.ID, s.Vulnerability.Name = v.sourceURL, v.id
-	s.Status, s.StatusNotes = said.Status.String(), ownNote(said.Own)
-	switch said.Status {
+	s.Status, s.StatusNotes = statement.Status.String(), ownNote(statement.Own)
+	switch statement.Status {
 	case model.VEXNotAffected, model.VEXFalsePositive:
 		s.Status = model.VEXNotAffected.String()
-		if word, _, ok := model.VEXJustification(said.Justification); ok {
+		if word, _, ok := model.VEXJustification(statement.Justification); ok {
 			s.Justification = word
 		} else {
-			s.Impact = cmp.Or(said.Detail, unexplained(said))
+			s.Impact = cmp.Or(statement.Detail, unexplained(statement))
 		}
 	case model.VEXAffected, model.VEXUnclaimed:
 		s.Status = model.VEXAffected.String()
-		s.Action = cmp.Or(said.Detail, unexplained(said))
-		if advice := v.recommendation(); said.Status == model.VEXAffected && advice != "" {
+		s.Action = cmp.Or(statement.Detail, unexplained(statement))
+		if advice := v.recommendation(); statement.Status == model.VEXAffected && advice != "" {
 			s.Action += " " + advice
 		}
 	}
@@ -169,12 +169,12 @@ func ownNote(t *model.VEXTriage) string {
 }
 
 // unexplained returns a default explanation for a triage without a comment.
-func unexplained(said model.VEXStatement) string {
-	t := said.Own
+func unexplained(statement model.VEXStatement) string {
+	t := statement.Own
 	switch {
-	case said.Justification != "" || said.Status == model.VEXFixed:
+	case statement.Justification != "" || statement.Status == model.VEXFixed:
 		return ""
-	case said.Status == model.VEXNotAffected:
+	case statement.Status == model.VEXNotAffected:
 		return "It is not affected."
 	}
 	switch t.State {

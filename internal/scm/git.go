@@ -37,12 +37,12 @@ func (h *gitHost) Who(ctx context.Context) (Account, error) {
 }
 
 // Repositories implements Host. It returns one repository.
-func (h *gitHost) Repositories(ctx context.Context, take func([]model.Repository) error) error {
+func (h *gitHost) Repositories(ctx context.Context, handle func([]model.Repository) error) error {
 	r, err := h.Repository(ctx, "")
 	if err != nil {
 		return err
 	}
-	return take([]model.Repository{r})
+	return handle([]model.Repository{r})
 }
 
 // Repository implements Host. The id of the repository is its URL.
@@ -119,14 +119,14 @@ func (h *gitHost) lsRemote(ctx context.Context, ref string) (output string, err 
 		return "", fmt.Errorf("git cannot read the remote: %s: %w",
 			model.Shorten(model.Line(strings.TrimSpace(wrong.String())), 300), model.ErrUnavailable)
 	}
-	return out.kept.String(), nil
+	return out.matched.String(), nil
 }
 
 // refLines stores the lines of git ls-remote for one ref. The command lists every ref that ends
 // with the name, so their number is unlimited.
 type refLines struct {
-	ref        string
-	line, kept bounded
+	ref           string
+	line, matched bounded
 }
 
 // Write implements io.Writer.
@@ -137,7 +137,7 @@ func (l *refLines) Write(p []byte) (int, error) {
 			continue
 		}
 		if _, ref, found := strings.Cut(strings.TrimSpace(l.line.String()), "\t"); found && ref == l.ref {
-			_, _ = l.kept.Write(l.line.Bytes())
+			_, _ = l.matched.Write(l.line.Bytes())
 		}
 		l.line.Reset()
 	}
@@ -149,8 +149,8 @@ type bounded struct{ bytes.Buffer }
 
 // Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {
-	if room := 64<<10 - b.Len(); room > 0 {
-		b.Buffer.Write(p[:min(room, len(p))])
+	if remaining := 64<<10 - b.Len(); remaining > 0 {
+		b.Buffer.Write(p[:min(remaining, len(p))])
 	}
 	return len(p), nil
 }

@@ -24,7 +24,7 @@ func TestARefIsFoundAmongAnyNumber(t *testing.T) {
 			}
 			text = text[n:]
 		}
-		if got := lines.kept.String(); got != commit+"\trefs/heads/main\n" {
+		if got := lines.matched.String(); got != commit+"\trefs/heads/main\n" {
 			t.Errorf("in parts of %d: %.200q", size, got)
 		}
 	}

@@ -92,10 +92,10 @@ func (r giteaRepository) repository() model.Repository {
 }
 
 // Repositories implements Host.
-func (h *giteaHost) Repositories(ctx context.Context, take func([]model.Repository) error) error {
+func (h *giteaHost) Repositories(ctx context.Context, handle func([]model.Repository) error) error {
 	return listed(ctx, h.api, func(n int) string { return "/user/repos" + page(n, "limit", strconv.Itoa(perPage)) },
 		func(list []giteaRepository) (bool, error) {
-			return true, take(good(h.base, list, giteaRepository.repository))
+			return true, handle(good(h.base, list, giteaRepository.repository))
 		})
 }
 
@@ -200,7 +200,7 @@ func (c giteaComment) comment() Comment {
 
 // Comments implements Host. Comments on lines belong to reviews.
 func (h *giteaHost) Comments(ctx context.Context, r model.Repository, number int64) (out []Comment, err error) {
-	take := func(path string) error {
+	add := func(path string) error {
 		var list []giteaComment
 		err := h.api.send(ctx, http.MethodGet, path, nil, &list)
 		for _, c := range list {
@@ -208,7 +208,7 @@ func (h *giteaHost) Comments(ctx context.Context, r model.Repository, number int
 		}
 		return err
 	}
-	if err := take(giteaAt(r, "issues", number, "comments")); err != nil { // this list has no pages
+	if err := add(giteaAt(r, "issues", number, "comments")); err != nil { // this list has no pages
 		return nil, err
 	}
 	return out, listed(ctx, h.api, func(n int) string {
@@ -219,7 +219,7 @@ func (h *giteaHost) Comments(ctx context.Context, r model.Repository, number int
 				if review.Comments == 0 {
 					continue
 				}
-				if err := take(giteaAt(r, "pulls", number, "reviews", review.ID, "comments")); err != nil {
+				if err := add(giteaAt(r, "pulls", number, "reviews", review.ID, "comments")); err != nil {
 					return false, err
 				}
 			}

@@ -78,7 +78,7 @@ func githubRepository(r *github.Repository) model.Repository {
 }
 
 // Repositories implements Host.
-func (h *githubHost) Repositories(ctx context.Context, take func([]model.Repository) error) error {
+func (h *githubHost) Repositories(ctx context.Context, handle func([]model.Repository) error) error {
 	return turned(func(options github.ListOptions) (*github.Response, error) {
 		var list []*github.Repository
 		var answer *github.Response
@@ -96,7 +96,7 @@ func (h *githubHost) Repositories(ctx context.Context, take func([]model.Reposit
 		if err != nil {
 			return answer, err
 		}
-		return answer, take(good(h.base, list, githubRepository))
+		return answer, handle(good(h.base, list, githubRepository))
 	})
 }
 

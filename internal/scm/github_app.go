@@ -67,18 +67,18 @@ func (t *appTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return t.show(r, proof)
 	}
-	token, kept, err := t.current(r.Context())
+	token, cached, err := t.current(r.Context())
 	if err != nil {
 		return nil, err
 	}
 	answer, err := t.show(r, token)
-	if !unknownTo(err) && (!kept || !t.tokens.lacks(t.who, token, err, t.clock())) {
+	if !unknownTo(err) && (!cached || !t.tokens.lacks(t.who, token, err, t.clock())) {
 		return answer, err
 	}
 	t.tokens.drop(t.who, token)
-	if again, ok := repeated(r); kept && ok { // the app was reinstalled, or the token revoked
+	if retry, ok := repeated(r); cached && ok { // the app was reinstalled, or the token revoked
 		if token, _, err = t.current(r.Context()); err == nil {
-			return t.show(again, token)
+			return t.show(retry, token)
 		}
 	}
 	return nil, err
@@ -92,17 +92,17 @@ func (t *appTransport) show(r *http.Request, token string) (*http.Response, erro
 }
 
 // repeated returns a copy of a request to send again. ok is false if its body cannot be read again.
-func repeated(r *http.Request) (again *http.Request, ok bool) {
-	again = r.Clone(r.Context())
+func repeated(r *http.Request) (retry *http.Request, ok bool) {
+	retry = r.Clone(r.Context())
 	if r.Body == nil {
-		return again, true
+		return retry, true
 	}
 	if r.GetBody == nil {
 		return nil, false
 	}
 	body, err := r.GetBody()
-	again.Body = body
-	return again, err == nil
+	retry.Body = body
+	return retry, err == nil
 }
 
 // unknownTo reports whether a host rejected the credential.
@@ -130,10 +130,10 @@ func (t *appTransport) proof() (string, error) {
 }
 
 // current returns the installation's token and whether it was cached.
-func (t *appTransport) current(ctx context.Context) (token string, kept bool, err error) {
+func (t *appTransport) current(ctx context.Context) (token string, cached bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if token, kept = t.tokens.find(t.who, t.clock()); kept {
+	if token, cached = t.tokens.find(t.who, t.clock()); cached {
 		return token, true, nil
 	}
 	token, until, err := t.make(ctx, nil)

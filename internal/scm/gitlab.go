@@ -94,11 +94,11 @@ func (p gitlabProject) repository() model.Repository {
 }
 
 // Repositories implements Host. It lists the projects that the account is a member of.
-func (h *gitlabHost) Repositories(ctx context.Context, take func([]model.Repository) error) error {
+func (h *gitlabHost) Repositories(ctx context.Context, handle func([]model.Repository) error) error {
 	return listed(ctx, h.api, func(n int) string {
 		return "/projects" + page(n, "membership", "true", "order_by", "id", "per_page", strconv.Itoa(perPage))
 	}, func(list []gitlabProject) (bool, error) {
-		return len(list) == perPage, take(good(h.base, list, gitlabProject.repository))
+		return len(list) == perPage, handle(good(h.base, list, gitlabProject.repository))
 	})
 }
 
@@ -335,9 +335,9 @@ func lackingGitlab(pushes, merges, notes bool) string {
 	var lacks []string
 	for _, event := range []struct {
 		name string
-		told bool
+		sent bool
 	}{{"push_events", pushes}, {"merge_requests_events", merges}, {"note_events", notes}} {
-		if !event.told {
+		if !event.sent {
 			lacks = append(lacks, event.name)
 		}
 	}

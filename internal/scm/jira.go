@@ -103,7 +103,7 @@ func (i jiraIssue) closed() bool { return i.Fields.Status.Category.Key == "done"
 // FindTicket implements Tracker. It ignores the time, because markers are unique.
 func (h *jiraHost) FindTicket(
 	ctx context.Context, project, marker string, _ time.Time,
-) (t Ticket, there bool, err error) {
+) (t Ticket, exists bool, err error) {
 	version, err := h.version(ctx)
 	if err != nil {
 		return Ticket{}, false, err

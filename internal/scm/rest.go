@@ -80,17 +80,17 @@ func (r rest) send(ctx context.Context, method, path string, body, into any) err
 	return explained(err)
 }
 
-// listed requests a list page by page until a page is empty. take receives each page and returns
+// listed requests a list page by page until a page is empty. handle receives each page and returns
 // whether to continue.
 func listed[T any](
-	ctx context.Context, r rest, path func(page int) string, take func([]T) (more bool, err error),
+	ctx context.Context, r rest, path func(page int) string, handle func([]T) (more bool, err error),
 ) error {
 	for n := 1; n <= maxPages; n++ {
 		var list []T
 		if err := r.send(ctx, http.MethodGet, path(n), nil, &list); err != nil {
 			return err
 		}
-		if more, err := take(list); err != nil || !more || len(list) == 0 {
+		if more, err := handle(list); err != nil || !more || len(list) == 0 {
 			return err
 		}
 	}

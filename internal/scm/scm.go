@@ -18,8 +18,8 @@ import (
 type Host interface {
 	// Who returns the account of the connection.
 	Who(ctx context.Context) (Account, error)
-	// Repositories passes all repositories that the account can access to take, page by page.
-	Repositories(ctx context.Context, take func([]model.Repository) error) error
+	// Repositories passes all repositories that the account can access to handle, page by page.
+	Repositories(ctx context.Context, handle func([]model.Repository) error) error
 	// Repository returns a repository by the host's id.
 	Repository(ctx context.Context, hostID string) (model.Repository, error)
 	// Branch returns the newest commit of a branch, or model.ErrNotFound.

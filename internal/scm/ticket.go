@@ -130,20 +130,20 @@ func (h *giteaHost) FindTicket(ctx context.Context, project, marker string, sinc
 // marked searches pages of issues for a marker.
 func marked(
 	ctx context.Context, api rest, marker string, path func(int) string, read func(issue) (Ticket, error),
-) (found Ticket, there bool, err error) {
+) (found Ticket, exists bool, err error) {
 	seen, pages := 0, 0
 	err = listed(ctx, api, path, func(list []issue) (bool, error) {
 		seen, pages = seen+len(list), pages+1
 		for _, i := range list {
 			if strings.Contains(i.Body, marker) || strings.Contains(i.Description, marker) {
-				there = true
+				exists = true
 				found, err = read(i)
 				return false, err
 			}
 		}
 		return seen < maxSearched && pages < maxSearchedPages, nil
 	})
-	return found, there && err == nil, err
+	return found, exists && err == nil, err
 }
 
 // Ticket implements Tracker.
@@ -218,7 +218,7 @@ func (h *githubHost) CreateTicket(ctx context.Context, project string, d Draft) 
 // updated with a delay.
 func (h *githubHost) FindTicket(
 	ctx context.Context, project, marker string, since time.Time,
-) (found Ticket, there bool, err error) {
+) (found Ticket, exists bool, err error) {
 	owner, name := githubPath(project)
 	seen, pages := 0, 0
 	err = turned(func(options github.ListOptions) (*github.Response, error) {

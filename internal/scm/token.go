@@ -36,10 +36,10 @@ type Tokens struct {
 }
 
 type madeToken struct {
-	text  string
-	made  time.Time
-	until time.Time // time after which it is replaced
-	asked time.Time // time of the last use
+	text   string
+	made   time.Time
+	until  time.Time // time after which it is replaced
+	usedAt time.Time // time of the last use
 }
 
 // NewTokens returns an empty Tokens.
@@ -51,7 +51,7 @@ func (k *Tokens) find(who requester, now time.Time) (text string, is bool) {
 	defer k.mu.Unlock()
 	t, is := k.of[who]
 	if is {
-		t.asked = now
+		t.usedAt = now
 		k.of[who] = t
 	}
 	return t.text, is && now.Before(t.until)
@@ -77,7 +77,7 @@ func (k *Tokens) forget(before time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for who, t := range k.of {
-		if t.asked.Before(before) {
+		if t.usedAt.Before(before) {
 			delete(k.of, who)
 		}
 	}

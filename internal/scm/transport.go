@@ -69,11 +69,11 @@ func (c Config) client(who requester) *http.Client {
 		TLSHandshakeTimeout:    requestTimeout,
 		MaxResponseHeaderBytes: 1 << 20,
 	}
-	var asks http.RoundTripper = &transport{c.Known.revalidating(base, who, c.Clock), c.Clock, c.Name}
+	var roundTripper http.RoundTripper = &transport{c.Known.revalidating(base, who, c.Clock), c.Clock, c.Name}
 	if c.RateLimits != nil {
-		asks = limited{asks, c.RateLimits, who, c.Clock}
+		roundTripper = limited{roundTripper, c.RateLimits, who, c.Clock}
 	}
-	return &http.Client{Transport: asks, Timeout: 2 * requestTimeout, CheckRedirect: sameHost}
+	return &http.Client{Transport: roundTripper, Timeout: 2 * requestTimeout, CheckRedirect: sameHost}
 }
 
 // sameHost follows redirects of renamed repositories on the same host only, because another host
@@ -131,21 +131,21 @@ func (t *transport) waitOf(h http.Header) time.Duration {
 
 // reasonIn returns the message of an error response, or "".
 func reasonIn(text []byte) string {
-	var said struct {
+	var reply struct {
 		Message  any             `json:"message"`
 		Error    string          `json:"error"`
 		Messages []string        `json:"errorMessages"` // Jira
 		Errors   json.RawMessage `json:"errors"`        // Jira: messages by field; a list at other hosts
 	}
-	if json.Unmarshal(text, &said) != nil {
+	if json.Unmarshal(text, &reply) != nil {
 		return ""
 	}
-	reason := said.Error
-	if said.Message != nil {
-		reason = fmt.Sprint(said.Message)
+	reason := reply.Error
+	if reply.Message != nil {
+		reason = fmt.Sprint(reply.Message)
 	}
 	if reason == "" {
-		reason = jiraReason(said.Messages, said.Errors)
+		reason = jiraReason(reply.Messages, reply.Errors)
 	}
 	return model.Shorten(model.Line(reason), 200)
 }

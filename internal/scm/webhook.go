@@ -39,10 +39,10 @@ type Event struct {
 }
 
 // lacking returns the wanted events that a webhook does not send.
-func lacking(wanted, told []string) string {
+func lacking(wanted, sent []string) string {
 	var lacks []string
 	for _, event := range wanted {
-		if !slices.Contains(told, event) && !slices.Contains(told, "*") {
+		if !slices.Contains(sent, event) && !slices.Contains(sent, "*") {
 			lacks = append(lacks, event)
 		}
 	}
@@ -55,18 +55,18 @@ var ErrSignature = errors.New("invalid webhook signature")
 // ReadWebhook verifies the signature of a webhook and parses it. An invalid signature is
 // ErrSignature.
 func ReadWebhook(kind model.HostKind, secret string, header http.Header, body []byte) (Event, error) {
-	if secret == "" || !signatureHolds(kind, secret, header, body) {
+	if secret == "" || !validSignature(kind, secret, header, body) {
 		return Event{}, ErrSignature
 	}
 	e := Event{Name: header.Get(map[model.HostKind]string{
 		model.HostGitea: "X-Gitea-Event", model.HostGitHub: "X-Github-Event", model.HostGitLab: "X-Gitlab-Event",
 	}[kind])}
 	e.Name = model.Shorten(model.Line(e.Name), 60)
-	var told payload
-	if err := json.Unmarshal(body, &told); err != nil {
+	var sent payload
+	if err := json.Unmarshal(body, &sent); err != nil {
 		return e, errors.New("the webhook is not JSON: set its content type to application/json")
 	}
-	told.into(&e)
+	sent.into(&e)
 	return e, nil
 }
 
@@ -94,8 +94,8 @@ func signature(kind model.HostKind, header http.Header) string {
 	return ""
 }
 
-// signatureHolds verifies a signature in constant time.
-func signatureHolds(kind model.HostKind, secret string, header http.Header, body []byte) bool {
+// validSignature verifies a signature in constant time.
+func validSignature(kind model.HostKind, secret string, header http.Header, body []byte) bool {
 	if kind == model.HostGitLab {
 		return MayBeSigned(kind, secret, header)
 	}
@@ -175,11 +175,11 @@ func (p payload) into(e *Event) {
 }
 
 // commitOf returns the id of a commit, or "" if it is invalid.
-func commitOf(told string) string {
-	if !commitID.MatchString(told) || strings.Trim(told, "0") == "" {
+func commitOf(id string) string {
+	if !commitID.MatchString(id) || strings.Trim(id, "0") == "" {
 		return ""
 	}
-	return told
+	return id
 }
 
 // command is the text that marks a comment as a command.

@@ -22,7 +22,7 @@ func TestCardsFollowTheRecords(t *testing.T) {
 		}
 		fill := func(want int) {
 			t.Helper()
-			made, err := advisory.FillCards(t.Context(), s)
+			made, err := advisory.FillSummaries(t.Context(), s)
 			if err != nil || made != want {
 				t.Errorf("%d cards made, want %d: %v", made, want, err)
 			}

@@ -120,12 +120,12 @@ func visible(ctx context.Context, s Store, address string, globs model.ProjectGl
 }
 
 // reach sets the connection of a ticket, so that its state is read. That uses the credential of the
-// deployment, so only places that the caller may read are considered.
+// deployment, so only destinations that the caller may read are considered.
 func reach(ctx context.Context, s Store, t *model.Ticket, globs model.ProjectGlobs) error {
 	if t.Key == "" {
 		return nil
 	}
-	at, err := newPlaces(ctx, s, globs, nil)
+	at, err := newDestinations(ctx, s, globs, nil)
 	if err != nil {
 		return err
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// places determines where one caller may create tickets. It caches the data that it reads.
+// destinations determines where one caller may create tickets. It caches the data that it reads.
 //
 // Trackers are called with the credential of the deployment, which has wider access than a caller
 // bound to projects. Such a caller is limited to the repositories of projects that its globs allow,
 // by project name, which may differ from the host's. Of Jira, it is limited to the project in the
 // setting of the deployment.
-type places struct {
+type destinations struct {
 	store        Store
 	globs        model.ProjectGlobs
 	setting      model.TicketSetting
@@ -25,11 +25,11 @@ type places struct {
 	names        map[int64]string             // cached, by project
 }
 
-// newPlaces reads the data that tickets about findings require.
-func newPlaces(
+// newDestinations reads the data that tickets about findings require.
+func newDestinations(
 	ctx context.Context, s Store, globs model.ProjectGlobs, findings []model.Finding,
-) (p *places, err error) {
-	p = &places{store: s, globs: globs, repositories: map[int64][]model.Repository{}, names: map[int64]string{}}
+) (p *destinations, err error) {
+	p = &destinations{store: s, globs: globs, repositories: map[int64][]model.Repository{}, names: map[int64]string{}}
 	if p.setting, err = s.TicketSetting(ctx); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func newPlaces(
 }
 
 // repository returns a repository of a connection by its full name, or a zero value.
-func (p *places) repository(ctx context.Context, connectionID int64, name string) (r model.Repository, err error) {
+func (p *destinations) repository(ctx context.Context, connectionID int64, name string) (r model.Repository, err error) {
 	for _, own := range p.own { // the common case, without a list of the whole connection
 		if own.ConnectionID == connectionID && strings.EqualFold(own.FullName, name) {
 			return own, nil
@@ -68,7 +68,7 @@ func Possible(ctx context.Context, s Store, findings []model.Finding) (bool, err
 	if err != nil {
 		return false, err
 	}
-	where, err := newPlaces(ctx, s, nil, findings)
+	where, err := newDestinations(ctx, s, nil, findings)
 	if err != nil {
 		return false, err
 	}
@@ -83,7 +83,7 @@ func Possible(ctx context.Context, s Store, findings []model.Finding) (bool, err
 			continue
 		}
 		checked[key] = true
-		_, err := Request{}.place(ctx, where, f.ProjectID, was)
+		_, err := Request{}.destination(ctx, where, f.ProjectID, was)
 		if _, invalid := errors.AsType[*model.InvalidError](err); !invalid {
 			return err == nil, err
 		}
@@ -92,7 +92,7 @@ func Possible(ctx context.Context, s Store, findings []model.Finding) (bool, err
 }
 
 // allows reports whether a repository has a project that is visible to the caller.
-func (p *places) allows(ctx context.Context, r model.Repository) (bool, error) {
+func (p *destinations) allows(ctx context.Context, r model.Repository) (bool, error) {
 	if r.ProjectID == 0 || len(p.globs) == 0 {
 		return r.ProjectID != 0, nil
 	}
@@ -110,7 +110,7 @@ func (p *places) allows(ctx context.Context, r model.Repository) (bool, error) {
 
 // mayRead reports whether the caller may read ticket states of a tracker's project. It must be a
 // repository with a visible project, or the configured Jira project.
-func (p *places) mayRead(ctx context.Context, c model.Connection, project string) (bool, error) {
+func (p *destinations) mayRead(ctx context.Context, c model.Connection, project string) (bool, error) {
 	if c.Kind == model.HostJira {
 		return p.setting.ConnectionID == c.ID && p.setting.Project == project, nil
 	}
@@ -123,7 +123,7 @@ func (p *places) mayRead(ctx context.Context, c model.Connection, project string
 
 // mayName reports whether the caller may name a tracker's project for a ticket. A caller bound to
 // projects may only name those that mayRead allows.
-func (p *places) mayName(ctx context.Context, c model.Connection, project string) (bool, error) {
+func (p *destinations) mayName(ctx context.Context, c model.Connection, project string) (bool, error) {
 	if c.Kind == model.HostJira && len(p.globs) == 0 {
 		return true, nil
 	}
@@ -132,7 +132,7 @@ func (p *places) mayName(ctx context.Context, c model.Connection, project string
 
 // reaches reports whether a bound caller may know a connection: the configured one, those of the
 // findings' projects, and the one with the named repository.
-func (p *places) reaches(ctx context.Context, c model.Connection, project string) (bool, error) {
+func (p *destinations) reaches(ctx context.Context, c model.Connection, project string) (bool, error) {
 	if len(p.globs) == 0 || c.ID == p.setting.ConnectionID {
 		return true, nil
 	}
@@ -144,9 +144,9 @@ func (p *places) reaches(ctx context.Context, c model.Connection, project string
 	return p.mayRead(ctx, c, project)
 }
 
-// stillThere reports whether the intended place of a ticket still exists and the caller may name
-// it.
-func (p *places) stillThere(ctx context.Context, was model.Ticket) (bool, error) {
+// stillExists reports whether the intended destination of a ticket still exists and the caller may
+// name it.
+func (p *destinations) stillExists(ctx context.Context, was model.Ticket) (bool, error) {
 	i := slices.IndexFunc(p.connections, func(c model.Connection) bool { return c.ID == was.ConnectionID })
 	switch {
 	case i < 0:
@@ -158,17 +158,17 @@ func (p *places) stillThere(ctx context.Context, was model.Ticket) (bool, error)
 	return r.ID != 0, err
 }
 
-// place returns where a ticket about findings of a project is created. The order is: the named
-// place, the previous place of a retried ticket if it still exists, and the setting. If there is no
-// valid place, it returns a model.InvalidError with a text for users.
-func (r Request) place(ctx context.Context, p *places, projectID int64, was model.Ticket) (t model.Ticket, err error) {
+// destination returns where a ticket about findings of a project is created. The order is: the
+// named destination, the previous destination of a retried ticket if it still exists, and the
+// setting. If there is no valid destination, it returns a model.InvalidError with a text for users.
+func (r Request) destination(ctx context.Context, p *destinations, projectID int64, was model.Ticket) (t model.Ticket, err error) {
 	setting, own := p.setting, p.own[projectID]
 	if r.Connection == "" && r.Project == "" {
-		there, err := p.stillThere(ctx, was)
+		exists, err := p.stillExists(ctx, was)
 		if err != nil {
 			return t, err
 		}
-		if there {
+		if exists {
 			setting.ConnectionID, setting.Project = was.ConnectionID, was.Project
 		}
 	}
@@ -194,7 +194,7 @@ func (r Request) place(ctx context.Context, p *places, projectID int64, was mode
 }
 
 // connection returns the named connection, or else the one with the given id.
-func (r Request) connection(ctx context.Context, p *places, otherwise int64) (c model.Connection, err error) {
+func (r Request) connection(ctx context.Context, p *destinations, otherwise int64) (c model.Connection, err error) {
 	i := slices.IndexFunc(p.connections, func(c model.Connection) bool {
 		return r.Connection != "" && c.Name == r.Connection || r.Connection == "" && c.ID == otherwise
 	})
@@ -219,7 +219,7 @@ func (r Request) connection(ctx context.Context, p *places, otherwise int64) (c 
 }
 
 // jira validates that the caller may name the Jira project of a ticket.
-func (r Request) jira(ctx context.Context, p *places, c model.Connection, project string) error {
+func (r Request) jira(ctx context.Context, p *destinations, c model.Connection, project string) error {
 	if !model.IsJiraProject(project) {
 		return model.Invalid("project", "Name the Jira project, such as SEC, or set one with redoubt connections tickets.")
 	}
@@ -236,7 +236,7 @@ func (r Request) jira(ctx context.Context, p *places, c model.Connection, projec
 
 // repository validates the repository of a ticket: the project's own, the one in the setting, or
 // that of another project visible to the caller.
-func (r Request) repository(ctx context.Context, p *places, t model.Ticket, c model.Connection) (model.Ticket, error) {
+func (r Request) repository(ctx context.Context, p *destinations, t model.Ticket, c model.Connection) (model.Ticket, error) {
 	if t.Project == "" {
 		return t, model.Invalid("project",
 			"The project is not a repository of the connection %s: name the repository for the ticket.", c.Name)

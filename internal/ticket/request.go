@@ -23,7 +23,7 @@ type Request struct {
 	// repository of each finding's project apply.
 	Connection string
 	Project    string
-	// Globs are the projects of the caller's token, which limit the place (see places).
+	// Globs are the projects of the caller's token, which limit the destination (see destinations).
 	Globs model.ProjectGlobs
 }
 
@@ -65,15 +65,15 @@ func Submit(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 	if len(open) == 0 {
 		return out, nil
 	}
-	where, err := newPlaces(ctx, s, r.Globs, open)
+	where, err := newDestinations(ctx, s, r.Globs, open)
 	if err != nil {
 		return out, err
 	}
-	again, fresh := byFailed(open, had)
-	var asked []request
-	for _, group := range append(again, grouped(fresh, r.Group)...) {
+	retried, fresh := byFailed(open, had)
+	var requests []request
+	for _, group := range append(retried, grouped(fresh, r.Group)...) {
 		was := had[group[0].LineageID]
-		at, err := r.place(ctx, where, group[0].ProjectID, was)
+		at, err := r.destination(ctx, where, group[0].ProjectID, was)
 		ids := idsOf(group)
 		if invalid, is := errors.AsType[*model.InvalidError](err); is {
 			out.Failed = append(out.Failed, Group{IDs: ids, Reason: invalid.Fields[0].Message})
@@ -82,20 +82,20 @@ func Submit(ctx context.Context, s Store, r Request) (out Outcome, err error) {
 		if err != nil {
 			return out, err
 		}
-		asked = append(asked, requested(at, group, was))
+		requests = append(requests, requested(at, group, was))
 	}
-	if len(asked) == 0 {
+	if len(requests) == 0 {
 		return out, nil
 	}
-	tickets, err := store(ctx, s, asked)
+	tickets, err := store(ctx, s, requests)
 	for i, id := range tickets {
-		out.Requested = append(out.Requested, Group{IDs: idsOf(asked[i].about), TicketID: id})
+		out.Requested = append(out.Requested, Group{IDs: idsOf(requests[i].about), TicketID: id})
 	}
 	return out, err
 }
 
 // newest returns the newest findings up to a limit, and the ids of the others.
-func newest(findings []model.Finding, limit int) (taken []model.Finding, left []int64) {
+func newest(findings []model.Finding, limit int) (selected []model.Finding, left []int64) {
 	if limit == 0 || len(findings) <= limit {
 		return findings, nil
 	}
@@ -105,7 +105,7 @@ func newest(findings []model.Finding, limit int) (taken []model.Finding, left []
 
 // byFailed groups findings by their failed ticket, which is retried once. fresh are those without
 // one.
-func byFailed(findings []model.Finding, had map[int64]model.Ticket) (again [][]model.Finding, fresh []model.Finding) {
+func byFailed(findings []model.Finding, had map[int64]model.Ticket) (retried [][]model.Finding, fresh []model.Finding) {
 	at := map[int64]int{}
 	for _, f := range findings {
 		t, failed := had[f.LineageID]
@@ -113,14 +113,14 @@ func byFailed(findings []model.Finding, had map[int64]model.Ticket) (again [][]m
 			fresh = append(fresh, f)
 			continue
 		}
-		i, there := at[t.ID]
-		if !there {
-			i = len(again)
-			at[t.ID], again = i, append(again, nil)
+		i, exists := at[t.ID]
+		if !exists {
+			i = len(retried)
+			at[t.ID], retried = i, append(retried, nil)
 		}
-		again[i] = append(again[i], f)
+		retried[i] = append(retried[i], f)
 	}
-	return again, fresh
+	return retried, fresh
 }
 
 // grouped groups the findings of one ticket each, in the given order.
@@ -135,12 +135,12 @@ func grouped(findings []model.Finding, byRule bool) (groups [][]model.Finding) {
 		if byRule {
 			k = key{project: f.ProjectID, rule: f.RuleName}
 		}
-		if first, met := of[f.LineageID]; met { // a lineage has one ticket for all refs
+		if first, seen := of[f.LineageID]; seen { // a lineage has one ticket for all refs
 			k = first
 		}
 		of[f.LineageID] = k
-		i, there := at[k]
-		if !there {
+		i, exists := at[k]
+		if !exists {
 			i = len(groups)
 			at[k], groups = i, append(groups, nil)
 		}
@@ -161,8 +161,8 @@ type request struct {
 	about  []model.Finding
 }
 
-// requested returns a request for a ticket at a place, or a retry of a failed ticket. A retry at
-// another place gets another marker, because the earlier one is not searched for there.
+// requested returns a request for a ticket at a destination, or a retry of a failed ticket. A retry
+// at another destination gets another marker, because the earlier one is not searched for there.
 func requested(at model.Ticket, about []model.Finding, was model.Ticket) request {
 	at.State, at.Marker = model.TicketRequested, "redoubt-"+strings.ToLower(rand.Text())
 	if was.ID == 0 {
@@ -177,24 +177,24 @@ func requested(at model.Ticket, about []model.Finding, was model.Ticket) request
 }
 
 // store stores the requested tickets, enqueues their creation, and returns their ids.
-func store(ctx context.Context, s Store, asked []request) ([]int64, error) {
-	var fresh, again []model.Ticket
-	for _, r := range asked {
+func store(ctx context.Context, s Store, requests []request) ([]int64, error) {
+	var fresh, retried []model.Ticket
+	for _, r := range requests {
 		if r.ticket.ID == 0 {
 			fresh = append(fresh, r.ticket)
 		} else {
-			again = append(again, r.ticket)
+			retried = append(retried, r.ticket)
 		}
 	}
 	added, err := s.AddTickets(ctx, fresh)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.UpdateTickets(ctx, again); err != nil {
+	if err := s.UpdateTickets(ctx, retried); err != nil {
 		return nil, err
 	}
-	ids, about := make([]int64, len(asked)), map[int64][]model.Finding{}
-	for i, r := range asked {
+	ids, about := make([]int64, len(requests)), map[int64][]model.Finding{}
+	for i, r := range requests {
 		if r.ticket.ID == 0 {
 			r.ticket, added = added[0], added[1:]
 		}

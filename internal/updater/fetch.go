@@ -106,7 +106,7 @@ func (d *download) prepareRequest(req *http.Request, part, tag string) int64 {
 }
 
 // save appends the response to the file. It gives up if the publisher stops sending.
-func (d *download) save(part string, have int64, res *http.Response, giveUp context.CancelFunc) error {
+func (d *download) save(part string, have int64, res *http.Response, cancel context.CancelFunc) error {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND
 	if have == 0 {
 		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
@@ -115,7 +115,7 @@ func (d *download) save(part string, have int64, res *http.Response, giveUp cont
 	if err != nil {
 		return err
 	}
-	watch := time.AfterFunc(silence, giveUp)
+	watch := time.AfterFunc(silence, cancel)
 	defer watch.Stop()
 	body := d.bar.bytes(filepath.Base(d.source.Shown()), have, have+res.ContentLength, res.Body)
 	n, err := io.Copy(f, io.LimitReader(watchedReader{body, watch}, maxDownload-have+1))

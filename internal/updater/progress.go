@@ -56,11 +56,11 @@ func (s *steps) End() {
 func (s *steps) close() { s.pause(func() {}) }
 
 // pause removes the bar while other text is printed.
-func (s *steps) pause(say func()) {
+func (s *steps) pause(write func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.End()
-	say()
+	write()
 }
 
 // records returns a function that shows the number of stored records of a source.

@@ -60,8 +60,8 @@ func (s *Jobs) MatchingPending(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// loadAgain is the delay after a failed load of advisories.
-const loadAgain = 15 * time.Minute
+// loadRetryDelay is the delay after a failed load of advisories.
+const loadRetryDelay = 15 * time.Minute
 
 // sources returns the advisory sources of this server.
 func (s *Jobs) sources() []string {
@@ -80,7 +80,7 @@ func (s *Jobs) AdvisoriesJob() string {
 }
 
 // LoadAdvisories returns the queue.Work that loads advisories and adds the next job. After an error
-// the stored advisories remain, and the load is repeated after loadAgain.
+// the stored advisories remain, and the load is repeated after loadRetryDelay.
 func (s *Jobs) LoadAdvisories() queue.Work {
 	return func(ctx context.Context, j model.Job) (result []byte, media string, err error) {
 		u := Loader{App: s.App, Store: s.Store, cache: cacheFolder(s.Storage), bar: &steps{}, by: advisoriesActor}
@@ -88,14 +88,14 @@ func (s *Jobs) LoadAdvisories() queue.Work {
 			s.Log.Info("advisories loaded", "source", source.Shown(), "unchanged", unchanged,
 				"records", done.Records, "changed", done.Changed, "refused", done.Refused)
 		})
-		again := s.Config.AdvisoriesEvery
+		delay := s.Config.AdvisoriesEvery
 		if err != nil && ctx.Err() == nil {
-			again = min(again, loadAgain)
-			s.Log.Error("some advisories could not be loaded; retrying", "in", again, "error", err)
+			delay = min(delay, loadRetryDelay)
+			s.Log.Error("some advisories could not be loaded; retrying", "in", delay, "error", err)
 			err = nil
 		}
 		if err == nil {
-			err = s.Store.EnqueueServer(ctx, model.Job{Kind: j.Kind, Subject: j.Subject, DueAt: s.Clock().Add(again)})
+			err = s.Store.EnqueueServer(ctx, model.Job{Kind: j.Kind, Subject: j.Subject, DueAt: s.Clock().Add(delay)})
 		}
 		return nil, "", err
 	}

@@ -151,7 +151,7 @@ var errAddress = errors.New(
 
 // all loads the sources in order and publishes the changes.
 func (u *Loader) all(
-	ctx context.Context, from []string, told func(model.AdvisorySource, advisory.LoadResult, bool),
+	ctx context.Context, from []string, report func(model.AdvisorySource, advisory.LoadResult, bool),
 ) error {
 	var failed []error
 	for _, location := range from {
@@ -165,13 +165,13 @@ func (u *Loader) all(
 			failed = append(failed, fmt.Errorf("%s: %w", model.AdvisorySource{Location: location}.Shown(), err))
 			s.Error = err.Error()
 		} else {
-			told(s, done, unchanged)
+			report(s, done, unchanged)
 		}
 		if err := u.note(ctx, s, done, unchanged && err == nil); err != nil {
 			return errors.Join(append(failed, err)...)
 		}
 	}
-	_, err := advisory.FillCards(ctx, u.Store)
+	_, err := advisory.FillSummaries(ctx, u.Store)
 	if err == nil {
 		_, err = u.Store.PublishAdvisories(ctx)
 	}

@@ -38,7 +38,7 @@ func followRefs(ctx context.Context, tx *store.Tx, advised []model.Advised, most
 // deployment.
 func MatchDeployments(
 	ctx context.Context, st *store.Store, library *advisory.Library, progress func(done, of int),
-	told func(model.Deployment, advisory.SweepResult),
+	report func(model.Deployment, advisory.SweepResult),
 ) error {
 	ctx = store.Long(ctx) // requests have priority over this work
 	all, err := st.Deployments(ctx)
@@ -61,8 +61,8 @@ func MatchDeployments(
 			)
 			continue
 		}
-		if told != nil {
-			told(d, swept)
+		if report != nil {
+			report(d, swept)
 		}
 	}
 	return errors.Join(failed...)

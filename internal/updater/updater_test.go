@@ -59,10 +59,10 @@ func TestUpdateFromAPublisher(t *testing.T) {
 		}
 	}
 	counts("the first update", "2 2 1", "1 1 0") // records, new or changed, rejected
-	p.Asked = nil
+	p.Requests = nil
 	counts("nothing new", "", "")
-	if tag := p.Asked[0].Get("If-None-Match"); tag != `"one"` || p.Asked[0].Get("If-Modified-Since") == "" {
-		t.Errorf("asked with %v", p.Asked[0])
+	if tag := p.Requests[0].Get("If-None-Match"); tag != `"one"` || p.Requests[0].Get("If-Modified-Since") == "" {
+		t.Errorf("asked with %v", p.Requests[0])
 	}
 
 	p.Tag, p.Breaks = `"two"`, true
@@ -71,9 +71,9 @@ func TestUpdateFromAPublisher(t *testing.T) {
 	if out, err := c.output(t); err == nil || !strings.Contains(err.Error(), "/npm/all.zip") {
 		t.Errorf("a download that breaks off: %q %v", out, err)
 	}
-	p.Breaks, p.Asked = false, nil
+	p.Breaks, p.Requests = false, nil
 	counts("after it broke off", "3 2 0", "")
-	if r := p.Asked[0]; r.Get("Range") == "" || r.Get("If-Range") != `"two"` {
+	if r := p.Requests[0]; r.Get("Range") == "" || r.Get("If-Range") != `"two"` {
 		t.Errorf("it did not go on with the part: %v", r)
 	}
 

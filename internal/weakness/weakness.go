@@ -34,26 +34,26 @@ var numbered = regexp.MustCompile(`^(?i:CWE-)0*([1-9][0-9]{0,6})(:.*)?$`)
 func Name(list []string) []string {
 	seen := make(map[string]int, len(list)) // index in out, by number
 	var out []string
-	for _, told := range list {
-		m := numbered.FindStringSubmatch(told)
+	for _, weakness := range list {
+		m := numbered.FindStringSubmatch(weakness)
 		if m == nil {
-			out = append(out, told)
+			out = append(out, weakness)
 			continue
 		}
 		named := strings.TrimSpace(strings.TrimPrefix(m[2], ":")) != ""
 		if !named {
-			told = "CWE-" + m[1]
+			weakness = "CWE-" + m[1]
 			if name := names()[m[1]]; name != "" {
-				told += ": " + name
+				weakness += ": " + name
 			}
 		}
 		i, known := seen[m[1]]
 		switch {
 		case !known:
 			seen[m[1]] = len(out)
-			out = append(out, told)
+			out = append(out, weakness)
 		case named:
-			out[i] = told
+			out[i] = weakness
 		}
 	}
 	return out

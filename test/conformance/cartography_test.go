@@ -20,7 +20,7 @@ import (
 func TestClientCartography(t *testing.T) {
 	folder := clients(t)
 	w := newWorld(t, "sqlite")
-	service := clienttest.Stand(t, w.url)
+	service := clienttest.Start(t, w.url)
 	client := exec.CommandContext(t.Context(), filepath.Join(folder, "venv", "bin", "python"), script(t, "read_cartography.py"))
 	client.Env = append(append(os.Environ(), service.Env()...), "TOKEN="+w.hostedToken(t), "PAGE_SIZE=60")
 	var got struct {
@@ -46,7 +46,7 @@ func TestClientCartography(t *testing.T) {
 	same(t, "assistants", assistantsInCartography(code), got.Assistants)
 	same(t, "secrets", mapped(secrets, secretInCartography), got.Secrets)
 	same(t, "dependencies", mapped(dependencies, w.dependencyInCartography), got.Dependencies)
-	clienttest.CheckRow(t, clienttest.Client{Name: "cartography", Version: got.Version, Asked: service.Requests(), Verdict: clienttest.Reads})
+	clienttest.CheckRow(t, clienttest.Client{Name: "cartography", Version: got.Version, Requests: service.Requests(), Verdict: clienttest.Reads})
 	if want := clienttest.Pinned(t, "cartography"); got.Version != want {
 		t.Errorf("version %s, want %s", got.Version, want)
 	}

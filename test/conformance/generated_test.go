@@ -52,7 +52,7 @@ func TestGeneratedClients(t *testing.T) {
 			want := w.tenOperations(t)
 			client := g.make(t, tools, folder, spec)
 			client.Dir = folder
-			service := clienttest.Stand(t, w.url)
+			service := clienttest.Start(t, w.url)
 			client.Env = append(os.Environ(), "SERVER="+service.URL, "TOKEN="+w.token, "DEPLOYMENT="+w.deployment.Slug,
 				"PROJECT="+itoa(w.projectID("acme/payments")), "POLICY="+w.policyID(t, "PRODUCT_TYPE_SAST"))
 			var got map[string]any
@@ -67,7 +67,7 @@ func TestGeneratedClients(t *testing.T) {
 				t.Errorf("our client and the generated one read (-ours +its):\n%s", diff)
 			}
 			program, _, _ := strings.Cut(g.generator, " ")
-			clienttest.CheckRow(t, clienttest.Client{Name: g.generator, Version: clienttest.Pinned(t, program), Asked: service.Requests(), Verdict: clienttest.Reads})
+			clienttest.CheckRow(t, clienttest.Client{Name: g.generator, Version: clienttest.Pinned(t, program), Requests: service.Requests(), Verdict: clienttest.Reads})
 		})
 	}
 }

@@ -19,7 +19,7 @@ import (
 func TestClientSDK(t *testing.T) {
 	folder := clients(t)
 	w := newWorld(t, "sqlite")
-	service := clienttest.Stand(t, w.url)
+	service := clienttest.Start(t, w.url)
 	project, policy := itoa(w.projectID("acme/payments")), w.policyID(t, "PRODUCT_TYPE_SAST")
 	client := exec.CommandContext(t.Context(), "node", script(t, "read_sdk.mjs"))
 	client.Env = append(append(os.Environ(), service.Env()...), "TOKEN="+w.hostedToken(t), "PACKAGE="+filepath.Join(folder, "package.json"),
@@ -58,7 +58,7 @@ func TestClientSDK(t *testing.T) {
 		same(t, member, toCamelCase(inJSON(t, want)), toCamelCase(read))
 	}
 	clienttest.CheckRow(t, clienttest.Client{
-		Name: "apimatic-semgrep-sdk", Version: got["version"].(string), Asked: service.Requests(),
+		Name: "apimatic-semgrep-sdk", Version: got["version"].(string), Requests: service.Requests(),
 		Verdict: "reads all data except findings and scans: its schemas match a finding to two types and require numbers as text",
 	})
 	if want := clienttest.Pinned(t, "apimatic-semgrep-sdk"); got["version"] != want {

@@ -22,7 +22,7 @@ func TestClientSemgrepMCP(t *testing.T) {
 		t.Skip("REDOUBT_TEST_SEMGREP names no semgrep, in whose environment semgrep-mcp runs: make setup installs it")
 	}
 	w := newWorld(t, "sqlite")
-	service := clienttest.Stand(t, w.url)
+	service := clienttest.Start(t, w.url)
 	client := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(semgrep), "python"), script(t, "read_semgrep_mcp.py"))
 	client.Env = append(append(os.Environ(), service.Env()...), "TOKEN="+w.hostedToken(t), "PACKAGE="+filepath.Join(folder, "semgrep-mcp"))
 	var got struct {
@@ -37,7 +37,7 @@ func TestClientSemgrepMCP(t *testing.T) {
 		t.Errorf("%d pages prove nothing", got.Pages)
 	}
 	same(t, "findings", w.openInSemgrepMCP(t), normalizeTimes(got.Findings))
-	clienttest.CheckRow(t, clienttest.Client{Name: "semgrep-mcp", Version: got.Version, Asked: service.Requests(), Verdict: "its models read all data correctly"})
+	clienttest.CheckRow(t, clienttest.Client{Name: "semgrep-mcp", Version: got.Version, Requests: service.Requests(), Verdict: "its models read all data correctly"})
 }
 
 // openInSemgrepMCP returns the open findings of both types, newest first, in the format of the

@@ -124,7 +124,7 @@ func TestPageUploadEqualsImport(t *testing.T) {
 		key := regexp.MustCompile(`/upload/(\S+)$`).FindStringSubmatch(w.Header().Get("Location"))[1]
 		var told api.ImportResponse
 		err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-			told, _, err = scans.Uploads{}.UploadTaken(ctx, tx, key)
+			told, _, err = scans.Uploads{}.UploadResult(ctx, tx, key)
 			return err
 		})
 		if err != nil || len(told.Imports) != 2 { // one is the unreadable lockfile
@@ -159,7 +159,7 @@ func TestPageUploadEqualsImport(t *testing.T) {
 		u.openUpload(t, again)
 		key = regexp.MustCompile(`/upload/(\S+)$`).FindStringSubmatch(again.Header().Get("Location"))[1]
 		err = s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-			told, _, err = scans.Uploads{}.UploadTaken(ctx, tx, key)
+			told, _, err = scans.Uploads{}.UploadResult(ctx, tx, key)
 			return err
 		})
 		if err != nil || told.Imports[0].Unchanged != 2 || told.Imports[0].New != 0 {

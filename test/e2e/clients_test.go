@@ -29,7 +29,7 @@ func TestClientSemgrep(t *testing.T) {
 			w.T = step
 			defer func() { w.T = t }()
 			command.run(w)
-			clienttest.CheckRow(step, clienttest.Client{Name: command.name, Version: version, Asked: w.requests()[before:], Verdict: command.verdict})
+			clienttest.CheckRow(step, clienttest.Client{Name: command.name, Version: version, Requests: w.requests()[before:], Verdict: command.verdict})
 		})
 	}
 }

@@ -99,14 +99,14 @@ func TestClientAssistants(t *testing.T) {
 		}
 	})
 	t.Run("semgrep mcp", func(t *testing.T) {
-		service := clienttest.Stand(t, w.ready.BaseURL)
+		service := clienttest.Start(t, w.ready.BaseURL)
 		out := assist(w, w.semgrep, "semgrep_findings", map[string]any{"issue_type": "ISSUE_TYPE_SAST", "repos": []string{"acme/app"}, "status": "ISSUE_TAB_OPEN"},
 			"SEMGREP_URL="+service.URL, "SEMGREP_APP_TOKEN="+token, "SEMGREP_SETTINGS_FILE="+filepath.Join(t.TempDir(), "settings.yml"), "SEMGREP_SEND_METRICS=off")
 		if out.Error {
 			t.Fatalf("%+v", out)
 		}
 		sameFindings(t, listed.SASTFindings.Findings, out.Structured.Result)
-		clienttest.CheckRow(t, clienttest.Client{Name: "semgrep mcp", Version: clienttest.Pinned(t, "semgrep"), Asked: service.Requests(), Verdict: clienttest.Reads})
+		clienttest.CheckRow(t, clienttest.Client{Name: "semgrep mcp", Version: clienttest.Pinned(t, "semgrep"), Requests: service.Requests(), Verdict: clienttest.Reads})
 	})
 }
 

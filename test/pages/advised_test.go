@@ -50,7 +50,7 @@ func (s *site) advise(records ...object) {
 	if _, err := s.store.PublishAdvisories(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
-	if _, err := advisory.FillCards(s.t.Context(), s.store); err != nil {
+	if _, err := advisory.FillSummaries(s.t.Context(), s.store); err != nil {
 		s.t.Fatal(err)
 	}
 	s.sweep()

@@ -15,11 +15,11 @@ import (
 // cmd/redoubt with a browser.
 type noUploads struct{}
 
-func (noUploads) TakeUpload(http.ResponseWriter, *http.Request, auth.Caller, *api.ImportQuery) (string, error) {
+func (noUploads) ImportUpload(http.ResponseWriter, *http.Request, auth.Caller, *api.ImportQuery) (string, error) {
 	return "", &api.Problem{Status: http.StatusBadRequest, Detail: "body: holds no file"}
 }
 
-func (noUploads) UploadTaken(context.Context, *store.Tx, string) (api.ImportResponse, []int, error) {
+func (noUploads) UploadResult(context.Context, *store.Tx, string) (api.ImportResponse, []int, error) {
 	return api.ImportResponse{}, nil, model.ErrNotFound
 }
 

@@ -174,12 +174,12 @@ func (c Cursors) DecodeNumber(as numeric, l List, text string) (int64, error) {
 	return position, nil
 }
 
-// anyKey reports whether fits is true for the current key or a previous one.
-func (c Cursors) anyKey(fits func(Cursors) (bool, error)) (bool, error) {
-	ok, err := fits(c)
+// anyKey reports whether matches is true for the current key or a previous one.
+func (c Cursors) anyKey(matches func(Cursors) (bool, error)) (bool, error) {
+	ok, err := matches(c)
 	for _, key := range c.Old {
 		if err == nil && !ok {
-			ok, err = fits(Cursors{Key: key})
+			ok, err = matches(Cursors{Key: key})
 		}
 	}
 	return ok, err

@@ -223,8 +223,8 @@ func (s *Spec) memberOf(object *huma.Schema, name string) (string, *huma.Schema)
 // wholeNumber returns whole numbers as integers, including 5.0 and 5e2 (JSON Schema, 6.1.1). Other
 // numbers are returned as written.
 func wholeNumber(n json.Number) any {
-	if whole, fraction, found := strings.Cut(n.String(), "."); found && strings.Trim(fraction, "0") == "" {
-		return json.Number(whole)
+	if integer, fraction, found := strings.Cut(n.String(), "."); found && strings.Trim(fraction, "0") == "" {
+		return json.Number(integer)
 	}
 	const exact = 1 << 53
 	if f, err := n.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) < exact {

@@ -33,7 +33,7 @@ func SomeFindings(ctx context.Context, c *Call, ids []int64) ([]model.Finding, e
 	}
 	visible := map[int64]bool{}
 	for _, f := range found {
-		if _, asked := visible[f.ProjectID]; !asked {
+		if _, checked := visible[f.ProjectID]; !checked {
 			p, err := c.Tx.Project(ctx, f.ProjectID)
 			if err != nil {
 				return nil, err

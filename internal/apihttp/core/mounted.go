@@ -58,8 +58,8 @@ func (e *endpoint) serveMounted(m httpx.Mounted, c *Call) error {
 	if err != nil {
 		return err
 	}
-	room := e.server.Intake.Reserve()
-	defer room.Release()
-	c.R.Body = room.Body(body)
+	reservation := e.server.Intake.Reserve()
+	defer reservation.Release()
+	c.R.Body = reservation.Body(body)
 	return m.Handle(c.W, c.R, c.Caller)
 }

@@ -120,12 +120,12 @@ func (c *Call) write(out Writer) {
 	out.Header(c.W.Header())
 	_, known := out.(NotModified)
 	if c.Tag != "" {
-		var whole bytes.Buffer
-		if _, err := out.WriteTo(&whole); err != nil {
+		var body bytes.Buffer
+		if _, err := out.WriteTo(&body); err != nil {
 			c.cause = err
 			panic(http.ErrAbortHandler)
 		}
-		c.state, out = TagOf(whole.Bytes()), readyAnswer{&whole}
+		c.state, out = TagOf(body.Bytes()), readyAnswer{&body}
 	}
 	if c.setETag() || known {
 		c.W.WriteHeader(http.StatusNotModified)

@@ -195,9 +195,9 @@ func (s *Spec) humaProblem(
 	}
 	named := map[string]bool{}
 	return invalidProblem(slices.DeleteFunc(fields, func(f model.FieldError) bool {
-		again := named[f.Location]
+		duplicate := named[f.Location]
 		named[f.Location] = true
-		return again
+		return duplicate
 	}))
 }
 

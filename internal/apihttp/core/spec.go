@@ -383,7 +383,7 @@ func (s *Spec) Resolve(schema *huma.Schema) *huma.Schema {
 func spellings(object *huma.Schema) map[string]string {
 	out := map[string]string{}
 	for name := range object.Properties {
-		if other, taken := out[fold(name)]; taken {
+		if other, exists := out[fold(name)]; exists {
 			panic("members " + name + " and " + other + " of one object differ only in spelling")
 		}
 		out[fold(name)] = name

@@ -94,11 +94,11 @@ func approveDocument(
 	if err != nil {
 		return nil, err
 	}
-	held, err := c.Tx.Exception(ctx, receipt.Document.ID)
+	stored, err := c.Tx.Exception(ctx, receipt.Document.ID)
 	if err != nil {
 		return nil, err
 	}
-	return documentDecided(ctx, c, e, held, &api.ExceptionChangeResponse{Changed: int64(receipt.Changed)})
+	return documentDecided(ctx, c, e, stored, &api.ExceptionChangeResponse{Changed: int64(receipt.Changed)})
 }
 
 // refuseDocument refuses a requested document, or some of its statements.
@@ -138,15 +138,16 @@ func importDocuments(
 	if err := model.ProjectGlobs(in.Projects).Check("query.projects"); err != nil {
 		return nil, err
 	}
-	room := c.Server.Intake.Reserve()
-	defer room.Release()
+	reservation := c.Server.Intake.Reserve()
+	defer reservation.Release()
 	reader := &files.Reader{
 		Call: c,
 		In:   &api.ImportQuery{Filename: in.Filename},
-		May:  room.May,
-		Free: room.Free,
+		May:  reservation.May,
+		Free: reservation.Free,
 		O: report.Options{
-			Key: c.Server.SecretKey, Limits: report.Limits{Input: c.Server.Limits.Upload}, OnRead: room.Add, Built: room.Build,
+			Key: c.Server.SecretKey, Limits: report.Limits{Input: c.Server.Limits.Upload},
+			OnRead: reservation.Add, Built: reservation.Build,
 		},
 	}
 	err := errors.Join(reader.ReadBody(ctx), c.Idempotent.Members(in))
@@ -167,7 +168,7 @@ func importDocuments(
 			return nil, model.Invalid("body", "%s", why)
 		}
 	}
-	return core.RunIdempotent(files.Storing(ctx, room), c,
+	return core.RunIdempotent(files.Storing(ctx, reservation), c,
 		func(ctx context.Context) (*api.ImportDocumentsResponse, error) {
 			out := &api.ImportDocumentsResponse{Documents: []api.ImportVEX{}, Refused: []api.RefusedItem{}}
 			for _, r := range reports {

@@ -82,9 +82,9 @@ func resolveEcosystems(ctx context.Context, c *core.Call, f *model.DependencyFil
 	for i, sent := range f.Ecosystems {
 		found := false
 		for _, name := range stored {
-			whole := purl.Ecosystem(name)
-			release, _, _ := strings.Cut(whole, ":") // debian also matches debian:12
-			if want := purl.Ecosystem(sent); want == whole || want == release {
+			full := purl.Ecosystem(name)
+			release, _, _ := strings.Cut(full, ":") // debian also matches debian:12
+			if want := purl.Ecosystem(sent); want == full || want == release {
 				resolved, found = append(resolved, name), true
 			}
 		}

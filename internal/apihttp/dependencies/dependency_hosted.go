@@ -12,11 +12,11 @@ import (
 // members.
 type hostedDependency struct {
 	api.Dependency
-	Transitivity string        `json:"transitivity"`
-	Package      hostedPackage `json:"package"`
-	DefinedAt    hostedPlace   `json:"definedAt"`
-	ResolvedURL  string        `json:"resolvedUrl"`
-	Path         []any         `json:"pathToTransitivity"`
+	Transitivity string         `json:"transitivity"`
+	Package      hostedPackage  `json:"package"`
+	DefinedAt    hostedLocation `json:"definedAt"`
+	ResolvedURL  string         `json:"resolvedUrl"`
+	Path         []any          `json:"pathToTransitivity"`
 }
 
 type hostedPackage struct {
@@ -24,8 +24,8 @@ type hostedPackage struct {
 	VersionSpecifier string `json:"versionSpecifier"`
 }
 
-// hostedPlace is the location of a dependency in a lockfile. Numbers are strings in this format.
-type hostedPlace struct {
+// hostedLocation is the location of a dependency in a lockfile. Numbers are strings in this format.
+type hostedLocation struct {
 	Path        string `json:"path"`
 	StartLine   string `json:"startLine"`
 	EndLine     string `json:"endLine"`
@@ -54,7 +54,7 @@ func HostedDependencies(c *core.Call, v any) any {
 		out.Dependencies[i] = hostedDependency{
 			Dependency: d, Transitivity: core.HostedTransitivity(d.Transitivity),
 			Package: hostedPackage{d.Name, d.Version}, Path: []any{},
-			DefinedAt: hostedPlace{
+			DefinedAt: hostedLocation{
 				Path:        d.LockfilePath,
 				StartLine:   line,
 				EndLine:     line,

@@ -80,13 +80,13 @@ func (f *Reader) ReadToEnd() error {
 // These are the parameters except time and commit, the server version and the texts of rules.
 func (f *Reader) Digest(decides bool) (d model.Digest, err error) {
 	in := *f.In
-	said := []bool{in.At != "", in.Commit != "", decides}
+	present := []bool{in.At != "", in.Commit != "", decides}
 	in.At, in.Commit, in.Filename = "", "", f.Buffered.name
 	options, err := json.Marshal(in)
 	if err != nil {
 		return d, err
 	}
-	flags, err := json.Marshal(said)
+	flags, err := json.Marshal(present)
 	if err != nil {
 		return d, err
 	}

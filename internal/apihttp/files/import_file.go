@@ -259,8 +259,8 @@ func setField(in *api.ImportQuery, part *multipart.Part) error {
 }
 
 // Storing returns the context for storing an upload. Large uploads yield to small ones.
-func Storing(ctx context.Context, room *httpx.Reservation) context.Context {
-	if room.Long() {
+func Storing(ctx context.Context, reservation *httpx.Reservation) context.Context {
+	if reservation.Long() {
 		return store.Long(ctx)
 	}
 	return ctx

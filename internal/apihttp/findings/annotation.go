@@ -58,7 +58,7 @@ func annotateFinding(ctx context.Context, c *core.Call, in *annotateInput) (core
 		if err != nil {
 			return nil, err
 		}
-		if err := in.fits(found.IssueType); err != nil {
+		if err := in.checkType(found.IssueType); err != nil {
 			return nil, err
 		}
 		if err := c.Unchanged("finding", core.FindingTag(found.LineageID, found.Lineage.Annotations)); err != nil {
@@ -112,8 +112,8 @@ func removedFinding(ctx context.Context, c *core.Call, id int64) error {
 	return p
 }
 
-// fits rejects members that findings of the type do not have.
-func (in *annotateInput) fits(t model.IssueType) error {
+// checkType rejects members that findings of the type do not have.
+func (in *annotateInput) checkType(t model.IssueType) error {
 	var bad model.InvalidError
 	for _, only := range []struct {
 		name string

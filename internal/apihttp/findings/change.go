@@ -31,8 +31,8 @@ type changesInput struct {
 	from                time.Time // start of a round without a version
 }
 
-// wholeFeed is the value of since for a round with all recorded changes; 0 means all findings.
-const wholeFeed = -1
+// allChanges is the value of since for a round with all recorded changes; 0 means all findings.
+const allChanges = -1
 
 // Resolve decodes the cursor, or the time if there is no cursor.
 func (in *changesInput) Resolve(ctx huma.Context) []error {
@@ -110,10 +110,10 @@ func listChanges(ctx context.Context, c *core.Call, in *changesInput) (core.Writ
 	if out.page, err = view.ByID(ctx, ids); err != nil {
 		return nil, err
 	}
-	here := out.page.IDs()
+	listed := out.page.IDs()
 	for _, id := range ids { // findings that are not listed were removed
-		if len(here) > 0 && here[0] == id {
-			here = here[1:]
+		if len(listed) > 0 && listed[0] == id {
+			listed = listed[1:]
 		} else {
 			out.removed = append(out.removed, id)
 		}
@@ -203,7 +203,7 @@ func (in *changesInput) begin(ctx context.Context, tx *store.Tx) (err error) {
 			"must not be in the future (server time %s): use cursors instead", now.Format(time.RFC3339))
 	}
 	if in.since, err = tx.VersionAt(ctx, in.from); in.since == 0 {
-		in.since = wholeFeed
+		in.since = allChanges
 	}
 	return err
 }

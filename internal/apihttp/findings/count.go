@@ -56,22 +56,22 @@ func countFindings(ctx context.Context, c *core.Call, in *countInput) (*api.Coun
 	if err != nil {
 		return nil, err
 	}
-	var asked []string // without duplicates
+	var names []string // without duplicates
 	var facets []index.Facet
 	for _, name := range in.GroupBy {
-		if !slices.Contains(asked, name) {
-			asked, facets = append(asked, name), append(facets, countedBy[name])
+		if !slices.Contains(names, name) {
+			names, facets = append(names, name), append(facets, countedBy[name])
 		}
 	}
 	out := &api.CountFindingsResponse{Groups: []api.FindingsCountedBy{}}
 	counts := map[string]map[string]int{}
-	for _, name := range asked {
+	for _, name := range names {
 		counts[name] = map[string]int{}
 	}
 	for _, f := range filters {
 		total, by := view.CountBy(f, facets...)
 		out.Total += int64(total)
-		for i, name := range asked {
+		for i, name := range names {
 			if name == byIssueType && total > 0 {
 				counts[name][f.IssueType.String()] = total
 			}
@@ -84,7 +84,7 @@ func countFindings(ctx context.Context, c *core.Call, in *countInput) (*api.Coun
 			}
 		}
 	}
-	for _, name := range asked {
+	for _, name := range names {
 		out.Groups = append(out.Groups, groupOf(name, counts[name], int(in.Limit)))
 	}
 	return out, nil

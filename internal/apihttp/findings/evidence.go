@@ -98,8 +98,8 @@ func addDependencyPath(ctx context.Context, c *core.Call, out *api.EvidenceRespo
 	if err != nil {
 		return err
 	}
-	ways, err := c.Tx.DependencyPaths(ctx, []int64{id})
-	for _, step := range ways[id].Steps {
+	paths, err := c.Tx.DependencyPaths(ctx, []int64{id})
+	for _, step := range paths[id].Steps {
 		out.Dependency = append(out.Dependency, step.Name+"@"+step.Version)
 	}
 	return err

@@ -49,8 +49,8 @@ func (in *findingsInput) Resolve(ctx huma.Context) []error {
 	return bad
 }
 
-// take applies a saved view to the query. An order in the query overrides that of the view.
-func (in *findingsInput) take(q index.PageQuery) {
+// apply applies a saved view to the query. An order in the query overrides that of the view.
+func (in *findingsInput) apply(q index.PageQuery) {
 	in.filter, in.saved = q.Filter, q.Text
 	if in.Sort == "" {
 		in.order = q.Order
@@ -75,7 +75,7 @@ func listFindings(ctx context.Context, c *core.Call, in *findingsInput) (core.Wr
 		if err != nil {
 			return nil, err
 		}
-		in.take(q)
+		in.apply(q)
 	}
 	if c.Hosted() {
 		page, err := hostedFindings(ctx, c, view, in)

@@ -88,7 +88,7 @@ func searchIssues(ctx context.Context, c *core.Call, in *issuesInput) (*api.Sear
 	out.HasMore = out.Total > int64(len(found))
 	projects := map[string]api.IssueRepository{}
 	for _, f := range found {
-		if _, met := projects[f.Repository.Name]; !met {
+		if _, seen := projects[f.Repository.Name]; !seen {
 			p, err := c.Tx.ProjectByName(ctx, f.Repository.Name)
 			if err != nil {
 				return nil, err

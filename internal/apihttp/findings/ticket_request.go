@@ -125,12 +125,12 @@ func selectForTickets(
 	if err != nil || in.search {
 		return findings, err
 	}
-	there := map[int64]bool{}
+	exists := map[int64]bool{}
 	for _, f := range findings {
-		there[f.ID] = true
+		exists[f.ID] = true
 	}
 	for _, id := range selected {
-		if !there[id] {
+		if !exists[id] {
 			out.Skipped = append(out.Skipped, api.TicketSkipped{IssueIDs: []int64{id}, Reason: "Finding does not exist."})
 		}
 	}

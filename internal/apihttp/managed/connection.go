@@ -326,9 +326,9 @@ func followRepositories(
 	if err != nil {
 		return nil, err
 	}
-	taken, err := c.Tx.FollowRepositories(ctx, found.ID, in.Body.Names)
+	created, err := c.Tx.FollowRepositories(ctx, found.ID, in.Body.Names)
 	out := &api.FollowRepositoriesResponse{Projects: []string{}}
-	for _, p := range taken {
+	for _, p := range created {
 		out.Projects = append(out.Projects, p.Name)
 	}
 	return out, err

@@ -193,7 +193,7 @@ func getRunLog(ctx context.Context, c *core.Call, in *api.RunLogQuery) (*api.Run
 	}
 	from := min(in.Offset, r.LogSize)
 	log, err := c.Tx.RunLog(ctx, r.ID, from)
-	piece := wholeText(log, maxLogPiece)
+	piece := cutText(log, maxLogPiece)
 	next := from + int64(len(piece))
 	return &api.RunLogResponse{
 		Run:        shown.Run,
@@ -204,9 +204,9 @@ func getRunLog(ctx context.Context, c *core.Call, in *api.RunLogQuery) (*api.Run
 	}, err
 }
 
-// wholeText returns the start of a text without splitting a character. Its length is at most the
+// cutText returns the start of a text without splitting a character. Its length is at most the
 // parameter most, in bytes.
-func wholeText(text []byte, most int) []byte {
+func cutText(text []byte, most int) []byte {
 	if len(text) <= most {
 		return text
 	}

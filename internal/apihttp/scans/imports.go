@@ -52,7 +52,7 @@ func importReports(ctx context.Context, c *core.Call, in *api.ImportQuery) (*api
 		return out, err
 	}
 	cleaned := reader.Reading.Clean(reader.Secret) // slow work, before the transaction blocks others
-	if out, err = takeImport(files.Storing(ctx, reserved), c, upload, reader, cleaned); err == nil {
+	if out, err = storeImport(files.Storing(ctx, reserved), c, upload, reader, cleaned); err == nil {
 		awaitIndex(ctx, c, out)
 	}
 	return out, err
@@ -82,8 +82,8 @@ func importIdentical(
 	return nil, reader.ReadToEnd()
 }
 
-// takeImport stores the reports of an upload.
-func takeImport(
+// storeImport stores the reports of an upload.
+func storeImport(
 	ctx context.Context, c *core.Call, upload ingest.Upload, reader *files.Reader, cleaned *report.Cleaned,
 ) (*api.ImportResponse, error) {
 	return core.RunIdempotent(ctx, c, func(ctx context.Context) (*api.ImportResponse, error) {

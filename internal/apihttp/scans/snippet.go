@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// maxPlaces limits the findings of a scan with code.
-const maxPlaces = 10_000
+// maxLocations limits the findings of a scan with code.
+const maxLocations = 10_000
 
 // snippetScan returns the scan of the path if its project is visible to the token. The token of a
 // managed run can access scans of the run's commit only. That includes an earlier scan, which an
@@ -35,23 +35,23 @@ func snippetScan(ctx context.Context, c *core.Call) (model.Scan, error) {
 // listSnippets lists the findings for which code may be uploaded.
 func listSnippets(ctx context.Context, c *core.Call, _ *core.None) (*api.ListSnippetsResponse, error) {
 	out := &api.ListSnippetsResponse{
-		Kept:     c.Tx.Deployment().StoresCode,
-		Findings: []api.SnippetPlace{},
-		Secrets:  []api.SnippetPlace{},
+		StoresCode: c.Tx.Deployment().StoresCode,
+		Findings:   []api.SnippetPlace{},
+		Secrets:    []api.SnippetPlace{},
 	}
 	scan, err := snippetScan(ctx, c)
-	if err != nil || !out.Kept {
+	if err != nil || !out.StoresCode {
 		return out, err
 	}
-	places, more, err := snippetLocations(ctx, c, scan, nil)
+	locations, more, err := snippetLocations(ctx, c, scan, nil)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range places {
+	for _, p := range locations {
 		out.Findings = append(out.Findings, api.SnippetPlace(p))
 	}
 	out.More = more
-	hidden, err := secretPlaces(ctx, c, scan)
+	hidden, err := secretLocations(ctx, c, scan)
 	for _, p := range hidden {
 		out.Secrets = append(out.Secrets, api.SnippetPlace(p))
 	}
@@ -62,12 +62,12 @@ func listSnippets(ctx context.Context, c *core.Call, _ *core.None) (*api.ListSni
 func snippetLocations(
 	ctx context.Context, c *core.Call, scan model.Scan, ids []int64,
 ) (list []model.SnippetLocation, more bool, err error) {
-	places, more, err := c.Tx.SnippetLocations(ctx, scan, ids, maxPlaces)
+	locations, more, err := c.Tx.SnippetLocations(ctx, scan, ids, maxLocations)
 	if err != nil {
 		return nil, false, err
 	}
 	about := map[int64]bool{} // rules that detect secrets in code
-	for _, p := range places {
+	for _, p := range locations {
 		if _, known := about[p.RuleID]; !known {
 			rule, err := c.Tx.Rule(ctx, p.RuleID)
 			if err != nil {
@@ -81,9 +81,9 @@ func snippetLocations(
 	return list, more, nil
 }
 
-func secretPlaces(ctx context.Context, c *core.Call, scan model.Scan) (list []model.SnippetLocation, err error) {
-	places, err := c.Tx.SecretLocations(ctx, scan.ProjectID, scan.Ref)
-	for _, p := range places {
+func secretLocations(ctx context.Context, c *core.Call, scan model.Scan) (list []model.SnippetLocation, err error) {
+	locations, err := c.Tx.SecretLocations(ctx, scan.ProjectID, scan.Ref)
+	for _, p := range locations {
 		list = append(list, p.SnippetLocation)
 	}
 	return list, err
@@ -109,17 +109,17 @@ func putSnippets(
 		return &api.PutSnippetsResponse{}, nil
 	}
 	ids := model.Map(in.Body.Snippets, func(s api.Snippet) int64 { return s.FindingID })
-	places, _, err := snippetLocations(ctx, c, scan, ids)
+	locations, _, err := snippetLocations(ctx, c, scan, ids)
 	if err != nil {
 		return nil, err
 	}
-	hidden, err := secretPlaces(ctx, c, scan)
+	hidden, err := secretLocations(ctx, c, scan)
 	if err != nil {
 		return nil, err
 	}
-	keep := snippetsAt(scan, in.Body.Snippets, places, hidden)
-	out := &api.PutSnippetsResponse{Stored: len(keep), Skipped: len(ids) - len(keep)}
-	return out, c.Tx.PutSnippets(ctx, keep)
+	accepted := snippetsAt(scan, in.Body.Snippets, locations, hidden)
+	out := &api.PutSnippetsResponse{Stored: len(accepted), Skipped: len(ids) - len(accepted)}
+	return out, c.Tx.PutSnippets(ctx, accepted)
 }
 
 // checkSnippets rejects snippets that no client of this server sends.
@@ -151,9 +151,9 @@ func checkSnippets(list []api.Snippet) error {
 }
 
 // snippetsAt returns the snippets of findings at the sent locations, without secrets.
-func snippetsAt(scan model.Scan, sent []api.Snippet, places, known []model.SnippetLocation) (keep []model.Snippet) {
-	at := make(map[int64]model.SnippetLocation, len(places))
-	for _, p := range places {
+func snippetsAt(scan model.Scan, sent []api.Snippet, locations, known []model.SnippetLocation) (accepted []model.Snippet) {
+	at := make(map[int64]model.SnippetLocation, len(locations))
+	for _, p := range locations {
 		at[p.FindingID] = p
 	}
 	hidden := map[string][]model.SnippetLocation{}
@@ -165,8 +165,8 @@ func snippetsAt(scan model.Scan, sent []api.Snippet, places, known []model.Snipp
 		blanker.Learn(strings.Join(s.Lines, "\n"))
 	}
 	for _, s := range sent {
-		p, there := at[s.FindingID]
-		if !there || p.Path != s.Path || p.Line != s.Line {
+		p, found := at[s.FindingID]
+		if !found || p.Path != s.Path || p.Line != s.Line {
 			continue
 		}
 		for i, line := range s.Lines {
@@ -174,12 +174,12 @@ func snippetsAt(scan model.Scan, sent []api.Snippet, places, known []model.Snipp
 		}
 		lines := strings.Split(blanker.Blank(strings.Join(s.Lines, "\n")), "\n")
 		secrets.BlankSnippet(lines, s.First, p, hidden[p.Path])
-		keep = append(keep, model.Snippet{
+		accepted = append(accepted, model.Snippet{
 			FindingID: p.FindingID, ScanID: scan.ID, Commit: scan.Commit,
 			Path: p.Path, Line: p.Line, EndLine: p.EndLine, First: s.First, Lines: lines,
 		})
 	}
-	return keep
+	return accepted
 }
 
 // printable returns a line of code with invisible characters escaped: those that would end the

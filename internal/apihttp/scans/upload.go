@@ -16,16 +16,17 @@ import (
 // Uploads accepts uploads by a form of the web pages.
 type Uploads struct{ Server *core.Server }
 
-// TakeUpload imports the files of a form on the web pages like importReports: with the same limits,
-// in one transaction. The fields of the form that were read are stored in said. A summary of the
-// response is stored for a day; UploadTaken returns it for the key. Errors are an *api.Problem.
-func (u Uploads) TakeUpload(
-	w http.ResponseWriter, r *http.Request, caller auth.Caller, said *api.ImportQuery,
+// ImportUpload imports the files of a form on the web pages like importReports: with the same
+// limits, in one transaction. The fields of the form that were read are stored in query. A summary
+// of the response is stored for a day; UploadResult returns it for the key. Errors are an
+// *api.Problem.
+func (u Uploads) ImportUpload(
+	w http.ResponseWriter, r *http.Request, caller auth.Caller, query *api.ImportQuery,
 ) (key string, err error) {
 	key = rand.Text()
 	c := core.NewCall(u.Server, w, r, caller, uploadKey+key)
 	c.Idempotent.Store(func(out any) any { return summaryOf(out.(*api.ImportResponse)) }, nil)
-	if _, err := importReports(r.Context(), c, said); err != nil {
+	if _, err := importReports(r.Context(), c, query); err != nil {
 		p := core.ProblemOf(err)
 		return "", errors.Join(&p.Problem, p.Cause)
 	}
@@ -55,10 +56,10 @@ func summaryOf(out *api.ImportResponse) *uploadSummary {
 	return short
 }
 
-// UploadTaken returns the result of an upload by its key, without its findings. It also returns the
-// number of changed findings of advisories, by import. Unknown and expired keys return
+// UploadResult returns the result of an upload by its key, without its findings. It also returns
+// the number of changed findings of advisories, by import. Unknown and expired keys return
 // model.ErrNotFound.
-func (Uploads) UploadTaken(ctx context.Context, tx *store.Tx, key string) (api.ImportResponse, []int, error) {
+func (Uploads) UploadResult(ctx context.Context, tx *store.Tx, key string) (api.ImportResponse, []int, error) {
 	before, err := tx.StoredAnswer(ctx, uploadKey+key)
 	if err != nil {
 		return api.ImportResponse{}, nil, err

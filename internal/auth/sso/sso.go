@@ -59,8 +59,9 @@ type Person struct {
 	Identity model.UserIdentity
 	User     model.User // name and display name for a new user
 	Groups   []string
-	// AskedAt is the time of the user's last authentication at the provider. It is zero if unknown.
-	AskedAt time.Time
+	// AuthenticatedAt is the time of the user's last authentication at the provider. It is zero if
+	// unknown.
+	AuthenticatedAt time.Time
 }
 
 // RefusedError means that an authenticated user has no access. Its text is shown to the user.
@@ -101,8 +102,8 @@ func (p *Provider) client(found *oidc.Provider, back string) *oauth2.Config {
 }
 
 // Start returns the address to redirect a browser to, and the flow that it must store. The browser
-// returns to the address back. With again, the provider must authenticate the user again.
-func (p *Provider) Start(ctx context.Context, back string, again bool) (address string, f Flow, err error) {
+// returns to the address back. With reauthenticate, the provider must authenticate the user again.
+func (p *Provider) Start(ctx context.Context, back string, reauthenticate bool) (address string, f Flow, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	found, err := p.discover(ctx)
@@ -111,7 +112,7 @@ func (p *Provider) Start(ctx context.Context, back string, again bool) (address 
 	}
 	f = Flow{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier()}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)}
-	if again { // max_age makes the provider return the authentication time, which is checked
+	if reauthenticate { // max_age makes the provider return the authentication time, which is checked
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
 	}
 	return p.client(found, back).AuthCodeURL(f.State, options...), f, nil
@@ -165,7 +166,7 @@ func (p *Provider) person(
 	if err := signed.Claims(&c); err != nil {
 		return Person{}, fmt.Errorf("the provider %s sent claims that cannot be read: %w", p.Issuer, err)
 	}
-	asked, _ := c["auth_time"].(float64) // of the signed token, not of the user information
+	authTime, _ := c["auth_time"].(float64) // of the signed token, not of the user information
 	// Many providers omit names, addresses and groups from the token.
 	if found.UserInfoEndpoint() != "" {
 		info, err := found.UserInfo(ctx, oauth2.StaticTokenSource(token))
@@ -181,8 +182,8 @@ func (p *Provider) person(
 		}
 	}
 	who, err := p.admit(model.UserIdentity{Issuer: signed.Issuer, Subject: signed.Subject}, c)
-	if asked > 0 {
-		who.AskedAt = time.Unix(int64(asked), 0)
+	if authTime > 0 {
+		who.AuthenticatedAt = time.Unix(int64(authTime), 0)
 	}
 	return who, err
 }

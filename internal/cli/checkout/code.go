@@ -26,8 +26,8 @@ const MaxListedFiles = 20
 
 // Wanted contains the findings of a scan whose code the server requests.
 type Wanted struct {
-	ScanID int64
-	Places []model.SnippetLocation
+	ScanID    int64
+	Locations []model.SnippetLocation
 }
 
 // Reader reads files of a checkout. It never reads outside of the checkout.
@@ -44,7 +44,7 @@ type Reader struct {
 func (c *Reader) ReadSecrets(wanted []Wanted) {
 	names := map[string]bool{}
 	for _, w := range wanted {
-		for _, p := range w.Places {
+		for _, p := range w.Locations {
 			names[p.Path] = true
 		}
 	}
@@ -72,14 +72,14 @@ func (c *Reader) ReadSecrets(wanted []Wanted) {
 }
 
 // Snippets returns the code around findings, sorted by file.
-func (c *Reader) Snippets(places []model.SnippetLocation) (list []api.Snippet) {
-	places = slices.Clone(places)
-	slices.SortStableFunc(places, func(a, b model.SnippetLocation) int {
+func (c *Reader) Snippets(locations []model.SnippetLocation) (list []api.Snippet) {
+	locations = slices.Clone(locations)
+	slices.SortStableFunc(locations, func(a, b model.SnippetLocation) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
 	})
 	var of string
 	var file []string
-	for i, p := range places {
+	for i, p := range locations {
 		if c.Left[p.Path] != "" {
 			continue
 		}

@@ -18,15 +18,15 @@ const maxEvent = 8 << 20
 // findCheckout finds the checkout and determines the revision under test.
 func findCheckout(ctx context.Context, env ci.Env) (top string, c ci.Context, err error) {
 	if top, err = checkout.Git(ctx, "", "rev-parse", "--show-toplevel"); err != nil {
-		here, getErr := os.Getwd()
+		dir, getErr := os.Getwd()
 		if getErr != nil {
 			return "", c, getErr
 		}
 		// In a container, another user often owns the checkout, and git rejects it.
-		if _, statErr := os.Lstat(filepath.Join(here, ".git")); statErr == nil {
+		if _, statErr := os.Lstat(filepath.Join(dir, ".git")); statErr == nil {
 			return "", c, fmt.Errorf("git cannot read this checkout: %w", err)
 		}
-		top = here
+		top = dir
 	}
 	facts := ci.Facts{Top: filepath.ToSlash(top)}
 	for fact, args := range map[*string][]string{

@@ -41,7 +41,7 @@ func (b *build) code(ctx context.Context) error {
 	b.showStep("reading code around findings")
 	c.ReadSecrets(wanted)
 	for _, w := range wanted {
-		if err := b.sendCode(ctx, w.ScanID, c.Snippets(w.Places)); err != nil {
+		if err := b.sendCode(ctx, w.ScanID, c.Snippets(w.Locations)); err != nil {
 			return err
 		}
 	}
@@ -62,18 +62,18 @@ func (b *build) wantedCode(ctx context.Context) (
 	wanted []checkout.Wanted, secrets map[string][]model.SnippetLocation, err error,
 ) {
 	secrets = map[string][]model.SnippetLocation{}
-	asked := map[string]bool{}
+	requested := map[string]bool{}
 	for _, s := range b.result.Sources {
 		id, err := strconv.ParseInt(s.ScanID, 10, 64)
-		if err != nil || asked[s.ScanID] || s.Outcome != "applied" && s.Outcome != "repeat" {
+		if err != nil || requested[s.ScanID] || s.Outcome != "applied" && s.Outcome != "repeat" {
 			continue
 		}
-		asked[s.ScanID] = true
+		requested[s.ScanID] = true
 		answer, err := b.server.client.ListSnippets(ctx, b.server.deployment, id)
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot read from the server which code to send: %w", withAdvice(err))
 		}
-		if !answer.Kept {
+		if !answer.StoresCode {
 			fmt.Fprintf(b.Out, "no code is sent: the deployment %s stores no code\n", b.server.deployment)
 			return nil, nil, nil
 		}
@@ -83,12 +83,12 @@ func (b *build) wantedCode(ctx context.Context) (
 		}
 		w := checkout.Wanted{ScanID: id}
 		for _, p := range answer.Findings {
-			w.Places = append(w.Places, model.SnippetLocation(p))
+			w.Locations = append(w.Locations, model.SnippetLocation(p))
 		}
 		for _, p := range answer.Secrets {
 			secrets[p.Path] = append(secrets[p.Path], model.SnippetLocation(p))
 		}
-		if len(w.Places) > 0 {
+		if len(w.Locations) > 0 {
 			wanted = append(wanted, w)
 		}
 	}

@@ -33,7 +33,7 @@ func (b *build) inventory(ctx context.Context) error {
 		return nil
 	}
 	b.showStep("searching for lockfiles")
-	found := &ciInventory{build: b, room: maxCIBytes, whole: true}
+	found := &ciInventory{build: b, remaining: maxCIBytes, complete: true}
 	names, err := found.paths(ctx)
 	if err != nil {
 		return err
@@ -53,12 +53,12 @@ func (b *build) inventory(ctx context.Context) error {
 	for i, name := range all {
 		found.read(name, i >= len(names) || lockfile.Is(name))
 	}
-	if len(found.files) == 0 && !found.whole {
+	if len(found.files) == 0 && !found.complete {
 		return nil
 	}
 	b.showStep("uploading %d lockfiles and bills of materials", len(found.files))
 	out, err := b.server.send(ctx, api.ImportQuery{
-		Project: b.at.Project, Ref: b.at.Ref, Commit: b.at.Commit, RepoURL: b.at.URL, Whole: found.whole,
+		Project: b.at.Project, Ref: b.at.Ref, Commit: b.at.Commit, RepoURL: b.at.URL, Whole: found.complete,
 	}, found.files)
 	if err != nil {
 		return fmt.Errorf("the inventory was not imported: %w", err)
@@ -70,14 +70,14 @@ func (b *build) inventory(ctx context.Context) error {
 // ciInventory collects the files of an inventory.
 type ciInventory struct {
 	*build
-	room  int64 // remaining bytes
-	whole bool  // the inventory is complete
-	files []api.File
+	remaining int64 // remaining bytes
+	complete  bool  // the inventory is complete
+	files     []api.File
 }
 
 // lose records that the inventory is incomplete. An unreadable file may list any lockfile.
 func (b *ciInventory) lose(why error) {
-	b.whole = false
+	b.complete = false
 	b.addTrouble(fmt.Errorf("%w; no lockfile is marked as removed", why))
 }
 
@@ -112,7 +112,7 @@ func (b *ciInventory) read(name string, isLockfile bool) {
 			return
 		}
 	}
-	b.room -= int64(len(data))
+	b.remaining -= int64(len(data))
 	b.files = append(b.files, api.File{Name: name, Data: data})
 }
 
@@ -125,7 +125,7 @@ func (b *ciInventory) text(name string) ([]byte, error) {
 		return nil, checkout.Unreadable(err)
 	case info.Size() > maxCIFile:
 		return nil, fmt.Errorf("size is %d bytes, more than the limit of %d", info.Size(), maxCIFile)
-	case info.Size() > b.room:
+	case info.Size() > b.remaining:
 		return nil, fmt.Errorf("size is %d bytes, and the limit of %d for all files is reached",
 			info.Size(), maxCIBytes)
 	}

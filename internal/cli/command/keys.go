@@ -71,7 +71,7 @@ func fittingKeys(a *App, c config.Storage, st *store.Store) (keyring.Ring, error
 			return ring, err
 		}
 	}
-	if ring.Fits(check) {
+	if ring.Matches(check) {
 		return ring, nil
 	}
 	if made {
@@ -87,8 +87,8 @@ func RefuseDevelopmentKeys(a *App, st *store.Store, check []byte) error {
 	if check != nil {
 		return nil
 	}
-	held, err := StoredSetting(a, st, DevelopmentKey)
-	if err != nil || held == nil {
+	stored, err := StoredSetting(a, st, DevelopmentKey)
+	if err != nil || stored == nil {
 		return err
 	}
 	return errors.New("this database contains keys of a development version without a key file, " +

@@ -16,16 +16,16 @@ import (
 // Line breaks and tabs are unchanged, as commands print them; table cells contain none. The meaning
 // of JSON is preserved.
 type Printable struct {
-	mu   sync.Mutex
-	To   io.Writer
-	held []byte // start of an incomplete character
+	mu      sync.Mutex
+	To      io.Writer
+	pending []byte // start of an incomplete character
 }
 
 // Write implements io.Writer.
 func (p *Printable) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text := slices.Concat(p.held, b)
+	text := slices.Concat(p.pending, b)
 	end := len(text)
 	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
 		if at := len(text) - back; utf8.RuneStart(text[at]) {
@@ -35,7 +35,7 @@ func (p *Printable) Write(b []byte) (int, error) {
 			break
 		}
 	}
-	p.held = append([]byte(nil), text[end:]...)
+	p.pending = append([]byte(nil), text[end:]...)
 	if _, err := io.WriteString(p.To, model.Escaped(string(text[:end]), "\n\t")); err != nil {
 		return 0, err
 	}

@@ -137,14 +137,14 @@ func (b *checkoutCode) read(name string, written time.Time) (string, error) {
 // Find returns the path of a file from the top of the checkout. Reports name files from there, or
 // from the directory in which the scanner ran.
 func (b *checkoutCode) Find(name string) (string, error) {
-	top, here := path.Clean(name), path.Join(b.prefix, name)
-	switch inTop, inHere := b.files[top], b.files[here]; {
-	case inTop && inHere && top != here:
-		return "", fmt.Errorf("ambiguous path %s or %s: import from the top of the checkout", top, here)
+	top, below := path.Clean(name), path.Join(b.prefix, name)
+	switch inTop, inBelow := b.files[top], b.files[below]; {
+	case inTop && inBelow && top != below:
+		return "", fmt.Errorf("ambiguous path %s or %s: import from the top of the checkout", top, below)
 	case inTop:
 		return top, nil
-	case inHere:
-		return here, nil
+	case inBelow:
+		return below, nil
 	}
 	return "", errors.New("not found in the commit, or changed since")
 }

@@ -73,7 +73,7 @@ func (c Command) withPipIncludes(list []importFile) ([]importFile, error) {
 		}
 		name := filepath.ToSlash(filepath.Clean(f.name))
 		if c.Root != "" || !filepath.IsLocal(f.name) {
-			top, name, err := placeOf(f.disk, c.Root)
+			top, name, err := locate(f.disk, c.Root)
 			if err != nil {
 				return nil, err
 			}
@@ -91,9 +91,9 @@ func (c Command) withPipIncludes(list []importFile) ([]importFile, error) {
 	return appendMissing(list, ".", included), err
 }
 
-// placeOf returns the directory of the repository and the path of a file in it. The directory is
+// locate returns the directory of the repository and the path of a file in it. The directory is
 // root if it is set, or else the file's own directory.
-func placeOf(file, root string) (top, name string, err error) {
+func locate(file, root string) (top, name string, err error) {
 	if root == "" {
 		return filepath.Dir(file), filepath.Base(file), nil
 	}

@@ -83,15 +83,15 @@ func (s *Set) qualifyIDs(prefixes []string) {
 	s.Rules, s.files = nil, nil
 	first := map[string]int{}
 	for i, r := range all.Rules {
-		name, fits := r, true
+		name, valid := r, true
 		if len(files[r.ID]) > 1 && prefixes[i] != "" {
-			name, fits = r.Renamed(prefixes[i] + r.ID)
+			name, valid = r.Renamed(prefixes[i] + r.ID)
 		}
-		at, taken := first[name.ID]
+		at, exists := first[name.ID]
 		switch {
-		case !fits:
+		case !valid:
 			s.leaveOut(all.files[i], "rule %s is in multiple files, and its id with the path prefix is too long", r.ID)
-		case !taken:
+		case !exists:
 			first[name.ID] = len(s.Rules)
 			s.Rules, s.files = append(s.Rules, name), append(s.files, all.files[i])
 		case !bytes.Equal(s.Rules[at].Text, name.Text):
@@ -106,15 +106,15 @@ func (s *Set) leaveOut(file, format string, args ...any) {
 
 // withoutBad drops the rules that the scanner rejects. The faults name the user's files.
 func (s *Set) withoutBad(bad *badRulesError) {
-	kept := Set{Left: s.Left}
+	remaining := Set{Left: s.Left}
 	for i, r := range s.Rules {
 		if why, rejected := bad.why[r.ID]; rejected {
-			kept.leaveOut(s.files[i], "the scanner rejects rule %s: %s", r.ID, why)
+			remaining.leaveOut(s.files[i], "the scanner rejects rule %s: %s", r.ID, why)
 			continue
 		}
-		kept.Rules, kept.files = append(kept.Rules, r), append(kept.files, s.files[i])
+		remaining.Rules, remaining.files = append(remaining.Rules, r), append(remaining.files, s.files[i])
 	}
-	*s = kept
+	*s = remaining
 }
 
 // InFile prefixes each fault with the name of the file.
@@ -145,7 +145,7 @@ func ruleFiles(names []string) (files []ruleFile, err error) {
 			return nil, err
 		}
 		if !info.IsDir() {
-			files = append(files, ruleFile{name, idPrefix(fromHere(name))})
+			files = append(files, ruleFile{name, idPrefix(relativePath(name))})
 			continue
 		}
 		before := len(files)
@@ -156,7 +156,7 @@ func ruleFiles(names []string) (files []ruleFile, err error) {
 			case entry.IsDir() && file != name && entry.Name()[0] == '.':
 				return fs.SkipDir
 			case entry.Type().IsRegular() && slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(file)):
-				files = append(files, ruleFile{file, idPrefix(fromHere(file))})
+				files = append(files, ruleFile{file, idPrefix(relativePath(file))})
 			}
 			return nil
 		})
@@ -170,14 +170,14 @@ func ruleFiles(names []string) (files []ruleFile, err error) {
 	return files, nil
 }
 
-// fromHere returns an absolute path relative to the working directory if it is below that. Other
-// paths are only cleaned: the scanner does not resolve "..".
-func fromHere(name string) string {
-	here, err := os.Getwd()
+// relativePath returns an absolute path relative to the working directory if it is below that.
+// Other paths are only cleaned: the scanner does not resolve "..".
+func relativePath(name string) string {
+	dir, err := os.Getwd()
 	if err != nil || !filepath.IsAbs(name) {
 		return filepath.Clean(name)
 	}
-	if below, err := filepath.Rel(here, name); err == nil && filepath.IsLocal(below) {
+	if below, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(below) {
 		return below
 	}
 	return name

@@ -98,10 +98,10 @@ func printTruncated(w io.Writer, shown int, total func() (int64, error)) error {
 	return err
 }
 
-// listWriter writes the items of a list. whole reports whether the list is complete.
+// listWriter writes the items of a list. complete reports whether the list is complete.
 type listWriter interface {
 	Add(Item) error
-	End(whole bool) error
+	End(complete bool) error
 }
 
 func (w Flags) listWriter(a *command.App, columns string) (listWriter, error) {
@@ -138,10 +138,10 @@ func (l *jsonList) Add(i Item) error {
 }
 
 // End leaves the array of an incomplete list open, so that it is not valid JSON.
-func (l *jsonList) End(whole bool) error {
+func (l *jsonList) End(complete bool) error {
 	last := "\n]\n"
 	switch {
-	case !whole:
+	case !complete:
 		last = "\n"
 	case l.n == 0:
 		last = "[]\n"

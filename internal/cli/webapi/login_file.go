@@ -63,9 +63,9 @@ func (l Login) Save(ctx context.Context) (*api.MeResponse, error) {
 	return me, replaceLogin(ctx, l)
 }
 
-// GiveBack revokes a login that was not stored and is therefore unused. A token from the tokens
+// RevokeUnused revokes a login that was not stored and is therefore unused. A token from the tokens
 // page is not revoked.
-func (l Login) GiveBack(ctx context.Context) error {
+func (l Login) RevokeUnused(ctx context.Context) error {
 	if err := l.Revoke(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("the new token is unused and could not be revoked: revoke it on the tokens page, "+
 			"%s/orgs/-/settings/tokens: %w", l.URL, err)

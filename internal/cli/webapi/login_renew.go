@@ -85,11 +85,11 @@ type unkeptError struct{ error }
 // renewing is a transport that adds the stored token to requests. It renews the token before it
 // expires, and after the server rejects it.
 type renewing struct {
-	next  http.RoundTripper
-	clock func() time.Time
-	mu    sync.Mutex
-	kept  Login
-	say   io.Writer // for messages to the user
+	next     http.RoundTripper
+	clock    func() time.Time
+	mu       sync.Mutex
+	stored   Login
+	messages io.Writer // for messages to the user
 }
 
 // RoundTrip sends a request. A request without a token was redirected to another host and receives
@@ -106,11 +106,11 @@ func (t *renewing) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || r.Body != nil && r.GetBody == nil {
 		return resp, err
 	}
-	again, err := t.token(r.Context(), token)
-	if err != nil || again == token {
+	renewed, err := t.token(r.Context(), token)
+	if err != nil || renewed == token {
 		return resp, nil //nolint:nilerr // the refusal says what to do
 	}
-	second := withBearer(r, again)
+	second := withBearer(r, renewed)
 	if r.Body != nil {
 		if second.Body, err = r.GetBody(); err != nil {
 			return resp, nil //nolint:nilerr // as above
@@ -131,22 +131,22 @@ func withBearer(r *http.Request, token string) *http.Request {
 func (t *renewing) token(ctx context.Context, refused string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.kept.good(refused, t.clock()) {
-		return t.kept.Token, nil
+	if t.stored.good(refused, t.clock()) {
+		return t.stored.Token, nil
 	}
-	fresh, err := renewLogin(ctx, t.kept, refused, t.clock)
+	fresh, err := renewLogin(ctx, t.stored, refused, t.clock)
 	_, unkept := errors.AsType[*unkeptError](err)
 	switch {
 	case err == nil:
-		t.kept = fresh
+		t.stored = fresh
 	case unkept: // only this process can use it
-		fmt.Fprintf(t.say,
+		fmt.Fprintf(t.messages,
 			"The renewed sign-in could not be stored: %v. Run redoubt login %s before the next command.\n", err, fresh.URL)
-		t.kept, err = fresh, nil
-	case refused == "" && !errors.Is(err, errOver) && t.clock().Before(t.kept.Expires): // still valid
+		t.stored, err = fresh, nil
+	case refused == "" && !errors.Is(err, errOver) && t.clock().Before(t.stored.Expires): // still valid
 		err = nil
 	}
-	return t.kept.Token, err
+	return t.stored.Token, err
 }
 
 // lockWait is the maximum wait for another process.

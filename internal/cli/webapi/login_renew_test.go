@@ -54,7 +54,7 @@ func TestARenewedTokenStaysWithItsServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlock()
-	client := &http.Client{Transport: &renewing{next: http.DefaultTransport, clock: func() time.Time { return now }, kept: kept, say: io.Discard}}
+	client := &http.Client{Transport: &renewing{next: http.DefaultTransport, clock: func() time.Time { return now }, stored: kept, messages: io.Discard}}
 	send := func(path string) int {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL+path, strings.NewReader("body"))
 		if err != nil {
@@ -112,7 +112,7 @@ func TestARenewedLoginThatCannotBeKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	client := &http.Client{Transport: &renewing{next: http.DefaultTransport, clock: func() time.Time { return now }, kept: kept, say: &said}}
+	client := &http.Client{Transport: &renewing{next: http.DefaultTransport, clock: func() time.Time { return now }, stored: kept, messages: &said}}
 	for range 2 {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site.URL, nil)
 		if err != nil {

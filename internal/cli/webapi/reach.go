@@ -87,7 +87,7 @@ func (r Reach) usesDatabase() (bool, error) {
 	if r.URL != "" || r.Token != "" {
 		return false, nil
 	}
-	if kept, err := ReadLogin(); err != nil || kept.URL != "" {
+	if stored, err := ReadLogin(); err != nil || stored.URL != "" {
 		return false, err
 	}
 	_, err := os.Stat(filepath.Join(config.DefaultData, store.FileName))
@@ -97,17 +97,17 @@ func (r Reach) usesDatabase() (bool, error) {
 // SignIn returns a client of the server, and the token's identity.
 func (r Reach) SignIn(a *command.App) (c *api.Client, me *api.MeResponse, err error) {
 	server, token := r.URL, string(r.Token)
-	var kept Login
+	var stored Login
 	if server == "" || token == "" {
-		kept, err = ReadLogin()
+		stored, err = ReadLogin()
 		if err != nil {
 			return nil, nil, err
 		}
-		if server != "" && token == "" && !sameServer(server, kept.URL) {
+		if server != "" && token == "" && !sameServer(server, stored.URL) {
 			return nil, nil, fmt.Errorf("no token for %s: redoubt login stored one for %s; set REDOUBT_TOKEN, or run "+
-				"redoubt login %s", server, cmp.Or(kept.URL, "no server"), server)
+				"redoubt login %s", server, cmp.Or(stored.URL, "no server"), server)
 		}
-		server, token = cmp.Or(server, kept.URL), cmp.Or(token, kept.Token)
+		server, token = cmp.Or(server, stored.URL), cmp.Or(token, stored.Token)
 	}
 	if server == "" || token == "" {
 		return nil, nil, errors.New("not signed in: run redoubt login URL, or set REDOUBT_URL and REDOUBT_TOKEN; " +
@@ -116,8 +116,8 @@ func (r Reach) SignIn(a *command.App) (c *api.Client, me *api.MeResponse, err er
 	if c, err = ServerClient(server, token); err != nil {
 		return nil, nil, err
 	}
-	if kept.Refresh != "" && token == kept.Token && sameServer(server, kept.URL) {
-		c.HTTP.Transport = &renewing{next: http.DefaultTransport, clock: a.Clock, kept: kept, say: a.Err}
+	if stored.Refresh != "" && token == stored.Token && sameServer(server, stored.URL) {
+		c.HTTP.Transport = &renewing{next: http.DefaultTransport, clock: a.Clock, stored: stored, messages: a.Err}
 	}
 	if me, err = c.Me(a.Ctx); err != nil {
 		return nil, nil, serverAdvice(server, err)

@@ -46,15 +46,15 @@ func Archive(t testing.TB, records map[string]string) []byte {
 
 // Publisher serves archives over HTTP, like OSV's bucket.
 type Publisher struct {
-	Files  map[string][]byte
-	Tag    string
-	Breaks bool // aborts after half of the file
-	Asked  []http.Header
+	Files    map[string][]byte
+	Tag      string
+	Breaks   bool // aborts after half of the file
+	Requests []http.Header
 }
 
 // ServeHTTP implements http.Handler.
 func (p *Publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p.Asked = append(p.Asked, r.Header)
+	p.Requests = append(p.Requests, r.Header)
 	data, ok := p.Files[r.URL.Path]
 	if !ok {
 		http.NotFound(w, r)

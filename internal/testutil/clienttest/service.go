@@ -35,12 +35,12 @@ type Service struct {
 	proof  string // file with the CA certificate
 	secure string // host and port of the TLS listener for the hosted service
 
-	mu    sync.Mutex
-	asked []string
+	mu       sync.Mutex
+	requests []string
 }
 
-// Stand starts a service in front of a server. It is closed when the test ends.
-func Stand(t testing.TB, server string) *Service {
+// Start starts a service in front of a server. It is closed when the test ends.
+func Start(t testing.TB, server string) *Service {
 	t.Helper()
 	to, err := url.Parse(server)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Service) Env() []string {
 func (s *Service) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := slices.Clone(s.asked)
+	out := slices.Clone(s.requests)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -92,7 +92,7 @@ func (s *Service) Requests() []string {
 func (s *Service) note(r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked = append(s.asked, r.Method+" "+r.URL.Path)
+	s.requests = append(s.requests, r.Method+" "+r.URL.Path)
 }
 
 // tunnel connects a client to the TLS listener.

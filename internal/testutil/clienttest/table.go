@@ -27,10 +27,10 @@ const Reads = "reads all data correctly"
 
 // Client is a row of the table.
 type Client struct {
-	Name    string // one of Names
-	Version string
-	Asked   []string // requests, as "GET /api/v1/deployments"; for assistants, tool names
-	Verdict string
+	Name     string // one of Names
+	Version  string
+	Requests []string // requests, as "GET /api/v1/deployments"; for assistants, tool names
+	Verdict  string
 }
 
 // Update is the flag -update of tests that write pages of the documentation.
@@ -51,7 +51,7 @@ func CheckRow(t *testing.T, c Client) {
 	if !slices.Contains(Names, c.Name) {
 		t.Fatalf("clienttest.Names has no %q", c.Name)
 	}
-	row := fmt.Sprintf("| %s | %s | %s | %s |\n", c.Name, c.Version, operations(t, c.Asked), c.Verdict)
+	row := fmt.Sprintf("| %s | %s | %s | %s |\n", c.Name, c.Version, operations(t, c.Requests), c.Verdict)
 	if *Update {
 		rewrite(t, c.Name, row)
 		return
@@ -107,7 +107,7 @@ var (
 
 // operations formats requests: as the operation id in openapi.json, or else as the request, with N
 // for variable parts.
-func operations(t *testing.T, asked []string) string {
+func operations(t *testing.T, requests []string) string {
 	t.Helper()
 	var spec struct {
 		Paths map[string]map[string]struct {
@@ -125,7 +125,7 @@ func operations(t *testing.T, asked []string) string {
 		}
 	}
 	var out []string
-	for _, request := range asked {
+	for _, request := range requests {
 		out = append(out, "`"+nameOfRequest(known, request)+"`")
 	}
 	slices.Sort(out)

@@ -40,8 +40,8 @@ type Gitea struct {
 // StartGitea starts a Gitea for a test, as an unprivileged user.
 func StartGitea(t *testing.T) *Gitea {
 	t.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	built := filepath.Join(filepath.Dir(here), "..", "..", "..", ".cache", "gitea")
+	_, file, _, _ := runtime.Caller(0)
+	built := filepath.Join(filepath.Dir(file), "..", "..", "..", ".cache", "gitea")
 	built, err := filepath.EvalSymlinks(built)
 	if err != nil {
 		t.Fatalf("there is no Gitea: make test-hosts builds it: %v", err)

@@ -29,9 +29,9 @@ func CrashPostgres(t testing.TB) {
 		t.Fatal(err)
 	}
 	<-c.ended
-	again := exec.Command(c.server.Path, c.server.Args[1:]...)
-	again.Dir, again.SysProcAttr = c.server.Dir, c.server.SysProcAttr
-	c.server, c.ended = again, make(chan struct{})
+	restarted := exec.Command(c.server.Path, c.server.Args[1:]...)
+	restarted.Dir, restarted.SysProcAttr = c.server.Dir, c.server.SysProcAttr
+	c.server, c.ended = restarted, make(chan struct{})
 	if err := c.run(); err != nil {
 		t.Fatal(err)
 	}

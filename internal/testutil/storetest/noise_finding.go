@@ -109,17 +109,17 @@ func noisyDependencies(ctx context.Context, tx *store.Tx) error {
 		return err
 	}
 	for i, lockfile := range []string{"package-lock.json", "web/package-lock.json", "requirements.txt"} {
-		var held []model.Dependency
+		var dependencies []model.Dependency
 		for _, name := range []string{"lodash", "react", "left-pad", "requests"} {
 			for _, version := range []string{"1.0.0", "1.2.3", "2.0.0"} {
-				held = append(held, model.Dependency{
+				dependencies = append(dependencies, model.Dependency{
 					Ecosystem: "npm", Name: name, Version: version, Transitivity: model.Direct, Licenses: []string{"MIT"},
 				})
 			}
 		}
 		_, _, err := tx.PutInventory(ctx, model.InventoryStatement{
 			ProjectID: project.ID, Ref: project.Primary(), Source: "semgrep", At: tx.Now(), Digest: model.Digest{byte(i + 1)},
-			Inventory: model.Inventory{Lockfile: lockfile, Dependencies: held, Edges: [][2]int{{0, 1}, {1, 2}}},
+			Inventory: model.Inventory{Lockfile: lockfile, Dependencies: dependencies, Edges: [][2]int{{0, 1}, {1, 2}}},
 		})
 		if err != nil {
 			return err

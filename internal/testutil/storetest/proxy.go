@@ -154,8 +154,8 @@ func (p *Proxy) accept() {
 
 // poisons reports whether a client sent the forbidden text, and applies the configured effect. The
 // lock must be held.
-func (p *Proxy) poisons(said []byte) bool {
-	if p.poison == nil || !bytes.Contains(said, p.poison) {
+func (p *Proxy) poisons(data []byte) bool {
+	if p.poison == nil || !bytes.Contains(data, p.poison) {
 		return false
 	}
 	p.breaks++
@@ -177,7 +177,7 @@ func (p *Proxy) pass(from, to net.Conn, note func(piece []byte) bool) {
 	for {
 		n, err := from.Read(piece)
 		if n > 0 {
-			if !p.hold(func() bool { return note(piece[:n]) }) {
+			if !p.wait(func() bool { return note(piece[:n]) }) {
 				return
 			}
 			_, err = to.Write(piece[:n])
@@ -188,8 +188,8 @@ func (p *Proxy) pass(from, to net.Conn, note func(piece []byte) bool) {
 	}
 }
 
-// hold waits as configured. It reports whether the piece may pass and the proxy is still open.
-func (p *Proxy) hold(note func() bool) bool {
+// wait waits as configured. It reports whether the piece may pass and the proxy is still open.
+func (p *Proxy) wait(note func() bool) bool {
 	p.mu.Lock()
 	delay, passes := p.delay, note()
 	p.mu.Unlock()

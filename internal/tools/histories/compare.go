@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// place is the key for comparing findings. Line and column count from 1.
-type place struct {
+// location is the key for comparing findings. Line and column count from 1.
+type location struct {
 	rule, path   string
 	line, column int
 }
 
 // finding is an open finding with its matched text.
 type finding struct {
-	place
+	location
 	text string
 }
 
 // result is the result of replaying a repository.
 type result struct {
 	commits, fewest, most int // commits, and the range of the number of findings in a commit
-	kept                  int // findings that a commit left at their path
+	retained              int // findings that a commit left at their path
 	// hops counts findings that retain their id and path with another text, although the file
 	// contains the old text as often as before.
 	hops           int
@@ -32,10 +32,10 @@ type result struct {
 }
 
 // compare counts the differences between two sets of places.
-func (r *result) compare(server map[int64]finding, scanner map[place]bool) {
-	open := map[place]bool{}
+func (r *result) compare(server map[int64]finding, scanner map[location]bool) {
+	open := map[location]bool{}
 	for _, f := range server {
-		open[f.place] = true
+		open[f.location] = true
 	}
 	for p := range scanner {
 		if !open[p] {
@@ -66,11 +66,11 @@ func (r *result) follow(before, after map[int64]finding) {
 	}
 	had, has := count(before), count(after)
 	for id, was := range before {
-		is, there := after[id]
-		if !there || is.path != was.path {
+		is, found := after[id]
+		if !found || is.path != was.path {
 			continue
 		}
-		r.kept++
+		r.retained++
 		m := matched{was.rule, was.path, was.text}
 		if is.text != was.text && has[m] >= had[m] {
 			r.hops++
@@ -78,9 +78,9 @@ func (r *result) follow(before, after map[int64]finding) {
 	}
 }
 
-// matchedText returns the text at a place of a checkout, without layout. Lines and columns count
+// matchedText returns the text at a location of a checkout, without layout. Lines and columns count
 // from 1; the end column is exclusive.
-func matchedText(dir string, from place, endLine, endColumn int) (string, error) {
+func matchedText(dir string, from location, endLine, endColumn int) (string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(from.path)))
 	if err != nil {
 		return "", err

@@ -17,13 +17,13 @@ import (
 )
 
 func TestCompareCountsFieldsOfOneSide(t *testing.T) {
-	a, b, c := place{"r", "a.go", 1, 1}, place{"r", "a.go", 1, 9}, place{"r", "b.go", 1, 1}
+	a, b, c := location{"r", "a.go", 1, 1}, location{"r", "a.go", 1, 9}, location{"r", "b.go", 1, 1}
 	var r result
-	r.compare(map[int64]finding{1: {place: a}, 2: {place: b}}, map[place]bool{a: true, c: true})
+	r.compare(map[int64]finding{1: {location: a}, 2: {location: b}}, map[location]bool{a: true, c: true})
 	if r.missing != 1 || r.extra != 1 {
 		t.Errorf("%d missing and %d extra, want c missing and b, of another column, extra", r.missing, r.extra)
 	}
-	r.compare(map[int64]finding{1: {place: c}}, map[place]bool{c: true})
+	r.compare(map[int64]finding{1: {location: c}}, map[location]bool{c: true})
 	if r.missing != 1 || r.extra != 1 {
 		t.Errorf("%d missing and %d extra, though the second commit is alike", r.missing, r.extra)
 	}
@@ -33,12 +33,12 @@ func TestCompareCountsFieldsOfOneSide(t *testing.T) {
 }
 
 func TestFollowCountsHops(t *testing.T) {
-	at := func(path string, line int, text string) finding { return finding{place{"r", path, line, 1}, text} }
+	at := func(path string, line int, text string) finding { return finding{location{"r", path, line, 1}, text} }
 	before := map[int64]finding{1: at("a.go", 1, "f(x)"), 2: at("a.go", 2, "f(y)")}
 	for _, c := range []struct {
-		name       string
-		after      map[int64]finding
-		kept, hops int
+		name           string
+		after          map[int64]finding
+		retained, hops int
 	}{
 		{"nothing happened", before, 2, 0},
 		{"both moved down", map[int64]finding{1: at("a.go", 11, "f(x)"), 2: at("a.go", 12, "f(y)")}, 2, 0},
@@ -49,8 +49,8 @@ func TestFollowCountsHops(t *testing.T) {
 	} {
 		var r result
 		r.follow(before, c.after)
-		if r.kept != c.kept || r.hops != c.hops {
-			t.Errorf("%s: %d stored, %d hops, want %d and %d", c.name, r.kept, r.hops, c.kept, c.hops)
+		if r.retained != c.retained || r.hops != c.hops {
+			t.Errorf("%s: %d stored, %d hops, want %d and %d", c.name, r.retained, r.hops, c.retained, c.hops)
 		}
 	}
 }
@@ -60,10 +60,10 @@ func TestMatchedText(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte("a := f(\n\tx,\n)\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := matchedText(dir, place{"", "a.go", 1, 6}, 3, 2); err != nil || got != "f( x, )" {
+	if got, err := matchedText(dir, location{"", "a.go", 1, 6}, 3, 2); err != nil || got != "f( x, )" {
 		t.Errorf("matched %q, %v", got, err)
 	}
-	for _, p := range []place{{"", "a.go", 9, 1}, {"", "b.go", 1, 1}} {
+	for _, p := range []location{{"", "a.go", 9, 1}, {"", "b.go", 1, 1}} {
 		if got, err := matchedText(dir, p, 9, 2); err == nil {
 			t.Errorf("%v matched %q without an error", p, got)
 		}

@@ -63,7 +63,7 @@ func run(ctx context.Context, t tools, archives, only string, named []string) er
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		fmt.Printf("%-10s  %7d  %4d–%-4d  %5d  %4d  %7d  %5d\n",
-			name, r.commits, r.fewest, r.most, r.kept, r.hops, r.missing, r.extra)
+			name, r.commits, r.fewest, r.most, r.retained, r.hops, r.missing, r.extra)
 		failed = failed || r.hops+r.missing+r.extra > 0
 	}
 	if failed {

@@ -149,7 +149,7 @@ func commit(ctx context.Context, dir, archive string) error {
 }
 
 // scan runs the scanner directly and returns the places of its results.
-func (t tools) scan(ctx context.Context, dir string) (map[place]bool, error) {
+func (t tools) scan(ctx context.Context, dir string) (map[location]bool, error) {
 	text, err := output(ctx, dir, nil, t.semgrep, "scan", "--oss-only", "--quiet", "--metrics=off",
 		"--disable-version-check", "--json", "--timeout", ruleTimeout, "--config", t.rules)
 	if err != nil {
@@ -168,12 +168,12 @@ func (t tools) scan(ctx context.Context, dir string) (map[place]bool, error) {
 	if err := json.Unmarshal(text, &report); err != nil {
 		return nil, err
 	}
-	told := map[place]bool{}
+	results := map[location]bool{}
 	for _, r := range report.Results {
 		// without the directory of the rules
-		told[place{r.Rule[strings.LastIndexByte(r.Rule, '.')+1:], r.Path, r.Start.Line, r.Start.Column}] = true
+		results[location{r.Rule[strings.LastIndexByte(r.Rule, '.')+1:], r.Path, r.Start.Line, r.Start.Column}] = true
 	}
-	return told, nil
+	return results, nil
 }
 
 // open returns the open findings of the server.
@@ -186,7 +186,7 @@ func (s *server) open(ctx context.Context, dir, project string) (map[int64]findi
 			return nil, err
 		}
 		l := f.Location
-		at := place{f.RuleName, l.FilePath, int(l.Line), int(l.Column)}
+		at := location{f.RuleName, l.FilePath, int(l.Line), int(l.Column)}
 		text, err := matchedText(dir, at, int(l.EndLine), int(l.EndColumn))
 		if err != nil {
 			return nil, fmt.Errorf("finding %d: %w", f.ID, err)

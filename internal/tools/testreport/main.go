@@ -29,7 +29,7 @@ func (e event) name() string { return strings.TrimSpace(e.Package + e.ImportPath
 // report is the state of the report.
 type report struct {
 	out            io.Writer
-	said           map[string]string // output by name, until the test ends
+	output         map[string]string // output by name, until the test ends
 	failedIn       map[string]bool   // packages with a failed test
 	passed, failed int
 	skipped        []string
@@ -39,7 +39,7 @@ type report struct {
 func main() {
 	noSkips := flag.Bool("no-skips", false, "fail when a test was skipped")
 	flag.Parse()
-	r := report{out: os.Stdout, said: map[string]string{}, failedIn: map[string]bool{}}
+	r := report{out: os.Stdout, output: map[string]string{}, failedIn: map[string]bool{}}
 	err := r.read(os.Stdin)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "testreport: reading the output of go test: %v\n", err)
@@ -65,7 +65,7 @@ func (r *report) read(in io.Reader) error {
 		}
 		r.add(e)
 		if e.Action == "pass" || e.Action == "fail" || e.Action == "skip" {
-			delete(r.said, e.name())
+			delete(r.output, e.name())
 		}
 	}
 	return lines.Err()
@@ -76,17 +76,17 @@ func (r *report) add(e event) {
 	switch {
 	case strings.HasPrefix(e.Output, "=== ") || strings.HasPrefix(strings.TrimSpace(e.Output), "--- "):
 	case e.Action == "output", e.Action == "build-output":
-		r.said[name] += "    " + e.Output
+		r.output[name] += "    " + e.Output
 	case e.Test == "":
 		r.endPackage(e)
 	case e.Action == "pass":
 		r.passed++
 	case e.Action == "skip":
-		r.skipped = append(r.skipped, name+": "+strings.Join(strings.Fields(r.said[name]), " "))
+		r.skipped = append(r.skipped, name+": "+strings.Join(strings.Fields(r.output[name]), " "))
 	case e.Action == "fail":
 		r.failed++
 		r.failedIn[e.Package] = true
-		fmt.Fprintf(r.out, "--- FAIL: %s\n%s", name, r.said[name])
+		fmt.Fprintf(r.out, "--- FAIL: %s\n%s", name, r.output[name])
 	}
 	if e.Elapsed > 0 && e.Test != "" && !strings.Contains(e.Test, "/") {
 		r.timed = append(r.timed, e)
@@ -103,7 +103,7 @@ func (r *report) endPackage(e event) {
 		map[string]string{"pass": "ok", "fail": "FAIL"}[e.Action], e.Elapsed, e.Package)
 	if e.Action == "fail" && !r.failedIn[e.Package] {
 		r.failed++
-		fmt.Fprint(r.out, r.said[e.FailedBuild], r.said[e.Package])
+		fmt.Fprint(r.out, r.output[e.FailedBuild], r.output[e.Package])
 	}
 }
 

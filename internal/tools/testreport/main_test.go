@@ -104,7 +104,7 @@ func TestReport(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
-			r := report{out: &out, said: map[string]string{}, failedIn: map[string]bool{}}
+			r := report{out: &out, output: map[string]string{}, failedIn: map[string]bool{}}
 			if err := r.read(strings.NewReader(strings.Join(tt.events, "\n"))); err != nil {
 				t.Fatal(err)
 			}

@@ -136,10 +136,10 @@ func signInIdentity(req *ui.Request, who sso.Person, forced bool) (string, error
 // the time. Then a sign-in with forced reauthentication counts, as a stolen session cannot complete
 // one.
 func authenticatedRecently(who sso.Person, forced bool, now time.Time) bool {
-	if who.AskedAt.IsZero() {
+	if who.AuthenticatedAt.IsZero() {
 		return forced
 	}
-	return now.Sub(who.AskedAt) <= auth.ProofFor
+	return now.Sub(who.AuthenticatedAt) <= auth.ProofFor
 }
 
 func noRole(req *ui.Request, who sso.Person) error {

@@ -75,7 +75,7 @@ func (k *known) listAdvisories(req *ui.Request) error {
 	if err != nil {
 		return err
 	}
-	if search.Here, err = k.presentAdvisories(req); err != nil {
+	if search.Present, err = k.presentAdvisories(req); err != nil {
 		return err
 	}
 	found := c.Search(search)
@@ -85,7 +85,7 @@ func (k *known) listAdvisories(req *ui.Request) error {
 	p.Pages = ui.NewPager(page, ui.PerPage, found.Total, func(n int) string {
 		return req.To("/advisories?" + withPage(p.Query, n))
 	})
-	if p.Rows, err = advisoryRows(req, found.Groups, search.Here, c.Exploited(found.Groups)); err != nil {
+	if p.Rows, err = advisoryRows(req, found.Groups, search.Present, c.Exploited(found.Groups)); err != nil {
 		return err
 	}
 	if p.Sources, p.Stale, err = sourceAges(req); err != nil {

@@ -64,7 +64,7 @@ func submitUpload(req *ui.Request) error {
 		return err
 	}
 	input := &api.ImportQuery{}
-	key, err := req.Uploads().TakeUpload(req.Writer, req.HTTP, caller, input)
+	key, err := req.Uploads().ImportUpload(req.Writer, req.HTTP, caller, input)
 	var refused *api.Problem
 	switch {
 	case err == nil:
@@ -167,7 +167,7 @@ func uploaded(req *ui.Request) error {
 	p := &uploadedPage{}
 	var advised []int
 	err := req.View(func(ctx context.Context, tx *store.Tx) (err error) {
-		p.ImportResponse, advised, err = req.Uploads().UploadTaken(ctx, tx, req.HTTP.PathValue("key"))
+		p.ImportResponse, advised, err = req.Uploads().UploadResult(ctx, tx, req.HTTP.PathValue("key"))
 		return err
 	})
 	if err != nil {

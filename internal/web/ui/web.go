@@ -174,10 +174,10 @@ const (
 
 // Uploads imports uploaded files as the Web API does.
 type Uploads interface {
-	// TakeUpload reads the form into input and imports its files, all or none. UploadTaken returns
+	// ImportUpload reads the form into input and imports its files, all or none. UploadResult returns
 	// the result by key. Errors are of type *api.Problem.
-	TakeUpload(w http.ResponseWriter, r *http.Request, caller auth.Caller, input *api.ImportQuery) (key string, err error)
-	// UploadTaken returns the result without findings, and the number of changed advisories of each
+	ImportUpload(w http.ResponseWriter, r *http.Request, caller auth.Caller, input *api.ImportQuery) (key string, err error)
+	// UploadResult returns the result without findings, and the number of changed advisories of each
 	// import. It returns model.ErrNotFound unless the upload was in the last day.
-	UploadTaken(ctx context.Context, tx *store.Tx, key string) (taken api.ImportResponse, advised []int, err error)
+	UploadResult(ctx context.Context, tx *store.Tx, key string) (taken api.ImportResponse, advised []int, err error)
 }
