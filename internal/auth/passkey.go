@@ -227,7 +227,7 @@ func (p *Passkeys) Add(
 	if err != nil {
 		return "", nil, ErrCode
 	}
-	sealed, err := p.seal(who.User.ID, *c)
+	credential, err := p.seal(who.User.ID, *c)
 	if err != nil {
 		return "", nil, err
 	}
@@ -240,7 +240,7 @@ func (p *Passkeys) Add(
 	isFirst, err := p.store.AddPasskey(ctx, model.Passkey{
 		UserID:       who.User.ID,
 		CredentialID: c.ID,
-		Credential:   sealed,
+		Credential:   credential,
 		Name:         strings.TrimSpace(model.Line(name)),
 	},
 		hashes, p.factors.sessions.session(who.User.ID, first+" and passkey", from), hash(secret))

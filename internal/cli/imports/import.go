@@ -218,8 +218,8 @@ func describe(s ingest.Summary) string {
 	}
 	text := fmt.Sprintf("%s scan %d: %d new, %d changed, %d returned, %d moved, %d closed, %d unchanged, %d refused",
 		s.Source, s.ScanID, s.New, s.Changed, s.Returned, s.Moved, s.Closed, s.Unchanged, s.CountRefused())
-	if s.MorePlaces > 0 {
-		text += fmt.Sprintf("; %d more locations of the same secrets", s.MorePlaces)
+	if s.MoreLocations > 0 {
+		text += fmt.Sprintf("; %d more locations of the same secrets", s.MoreLocations)
 	}
 	if s.Lockfiles > 0 || s.DependenciesRemoved > 0 { // the last lockfile may be gone
 		text += fmt.Sprintf("; %d lockfiles, %d dependencies added, %d removed",
