@@ -83,7 +83,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-func TestClientRetriesAfterTheDelay(t *testing.T) {
+func TestClientRetriesAfterDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, ready := 0, 3
 		c := New("http://server", "")
@@ -177,7 +177,7 @@ func TestQueryValues(t *testing.T) {
 	}
 }
 
-func TestFormsOfValues(t *testing.T) {
+func TestUnmarshalValueForms(t *testing.T) {
 	type all struct {
 		ID   ID           `json:"id"`
 		Int  Int          `json:"int"`

@@ -24,9 +24,9 @@ import (
 	"github.com/redoubt/redoubt/internal/updater"
 )
 
-// TestAMatchThatWasKilledIsTakenUp kills the command with signal 9 during a match. Another process
+// TestKilledMatchIsResumed kills the command with signal 9 during a match. Another process
 // resumes after the last completed ref.
-func TestAMatchThatWasKilledIsTakenUp(t *testing.T) {
+func TestKilledMatchIsResumed(t *testing.T) {
 	const refs = 150
 	dir := t.TempDir()
 	st := advisorytest.OpenData(t, dir)
@@ -72,9 +72,9 @@ func TestAMatchThatWasKilledIsTakenUp(t *testing.T) {
 	}
 }
 
-// TestServeFollowsWhatOthersLoad checks that a server applies, without a scan, advisories loaded by
+// TestServeAppliesAdvisoriesLoadedElsewhere checks that a server applies, without a scan, advisories loaded by
 // the command line or by its own schedule.
-func TestServeFollowsWhatOthersLoad(t *testing.T) {
+func TestServeAppliesAdvisoriesLoadedElsewhere(t *testing.T) {
 	p := &advisorytest.Publisher{Tag: `"one"`, Files: map[string][]byte{"/npm/all.zip": advisorytest.Archive(t, map[string]string{"A-1": advisorytest.OSVRecord("A-1", "a", "1.0.0")})}}
 	h := httptest.NewServer(p)
 	defer h.Close()

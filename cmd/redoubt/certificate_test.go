@@ -57,7 +57,7 @@ func serial(t *testing.T, c *certificate) int64 {
 	return pair.Leaf.SerialNumber.Int64()
 }
 
-func TestCertificateIsReadAgain(t *testing.T) {
+func TestCertificateIsReloaded(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	certFile, keyFile := writeCertificate(t, dir, 1, now)
@@ -89,7 +89,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestMissingCertificateStopsTheStart(t *testing.T) {
+func TestMissingCertificateFailsStart(t *testing.T) {
 	if _, err := loadCertificate("no.pem", "no.key", time.Now, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("a server would start without its certificate")
 	}

@@ -28,9 +28,9 @@ type fixedViewer struct{ is web.Viewer }
 
 func (s fixedViewer) Viewer(*http.Request) (web.Viewer, error) { return s.is, nil }
 
-// testProjectsSayWhatIsCounted compares the numbers on project pages with the counts of the Web
+// testProjectPagesMatchCounts compares the numbers on project pages with the counts of the Web
 // API, by product, severity, branch and package.
-func testProjectsSayWhatIsCounted(t *testing.T, d model.Deployment, st *store.Store) {
+func testProjectPagesMatchCounts(t *testing.T, d model.Deployment, st *store.Store) {
 	log, keys := slog.New(slog.DiscardHandler), httpx.OneKey([]byte("0123456789abcdef0123456789abcdef"))
 	findings := index.New(st, index.Options{BodyCache: 64 << 20, Clock: time.Now, Logger: log})
 	srv, err := apihttp.New(apihttp.Config{
@@ -67,7 +67,7 @@ func testProjectsSayWhatIsCounted(t *testing.T, d model.Deployment, st *store.St
 		if w.Code != http.StatusOK {
 			t.Fatalf("%s: %d %s", p.Name, w.Code, w.Body)
 		}
-		said := saidOfProject(t, w.Body.String())
+		said := projectPageCounts(t, w.Body.String())
 		for _, issueType := range []string{"sast", "sca", "secrets"} {
 			packages += comparedWithCounts(t, said, func(group string) string { return p.Name + " " + issueType + " " + group }, issueType, func(ref string) *api.CountFindingsResponse {
 				counted, err := client.CountFindings(t.Context(), d.Slug, api.CountFindingsQuery{
@@ -119,9 +119,9 @@ var (
 	lastNumber  = regexp.MustCompile(`(\d+)\D*$`)
 )
 
-// saidOfProject returns the numbers on a project's page, by product, group and value of their
+// projectPageCounts returns the numbers on a project's page, by product, group and value of their
 // links.
-func saidOfProject(t *testing.T, page string) map[string]string {
+func projectPageCounts(t *testing.T, page string) map[string]string {
 	said := map[string]string{}
 	products := map[string]string{"findings": "sast", "vulnerabilities": "sca", "secrets": "secrets"}
 	for _, m := range countedLink.FindAllStringSubmatch(page, -1) {

@@ -23,16 +23,16 @@ import (
 func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	d, st := playedDemo(t, dir)
-	t.Run("is a living system", func(t *testing.T) { testDemoLives(t, d, st) })
-	t.Run("is whole", func(t *testing.T) { testDemoIsWhole(t, st) })
+	t.Run("is a living system", func(t *testing.T) { testDemoHistory(t, d, st) })
+	t.Run("is whole", func(t *testing.T) { testDemoPassesCheck(t, st) })
 	t.Run("has saved views", func(t *testing.T) { testDemoHasViews(t, d, st) })
-	t.Run("says of projects what is counted", func(t *testing.T) { testProjectsSayWhatIsCounted(t, d, st) })
-	t.Run("keeps no secret", func(t *testing.T) { testDemoKeepsNoSecret(t, dir, d, st) })
+	t.Run("says of projects what is counted", func(t *testing.T) { testProjectPagesMatchCounts(t, d, st) })
+	t.Run("keeps no secret", func(t *testing.T) { testDemoStoresNoSecret(t, dir, d, st) })
 }
 
-// testDemoIsWhole applies the checks of redoubt check to a history with all kinds of writes, and
+// testDemoPassesCheck applies the checks of redoubt check to a history with all kinds of writes, and
 // then to one with foreign writes.
-func testDemoIsWhole(t *testing.T, st *store.Store) {
+func testDemoPassesCheck(t *testing.T, st *store.Store) {
 	a := &command.App{Ctx: t.Context(), Clock: time.Now}
 	report := admin.NewCheckReport(a, true)
 	err := st.CheckEngine(t.Context(), func(check string, faults []string) { report.Add("", check, faults) })
@@ -52,9 +52,9 @@ func testDemoIsWhole(t *testing.T, st *store.Store) {
 	}
 }
 
-// testDemoKeepsNoSecret searches the store for the invented secrets of the samples, which one of
+// testDemoStoresNoSecret searches the store for the invented secrets of the samples, which one of
 // the scanners does not mask. It also checks that the secret rules in the samples are stored.
-func testDemoKeepsNoSecret(t *testing.T, dir string, d model.Deployment, st *store.Store) {
+func testDemoStoresNoSecret(t *testing.T, dir string, d model.Deployment, st *store.Store) {
 	err := st.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
 		rules, err := tx.SecretRules(ctx)
 		if !rules[model.SecretRule{Tool: "gitleaks", Name: "github-pat"}] {
@@ -103,10 +103,10 @@ func playedDemo(t *testing.T, dir string) (model.Deployment, *store.Store) {
 	return d, st
 }
 
-// testDemoLives checks that the demo contains decisions of several people and expired, active and
+// testDemoHistory checks that the demo contains decisions of several people and expired, active and
 // requested exceptions. It also checks for findings from news without a scan, blocked builds, and
 // the times of the history.
-func testDemoLives(t *testing.T, d model.Deployment, st *store.Store) {
+func testDemoHistory(t *testing.T, d model.Deployment, st *store.Store) {
 	now := time.Now()
 	if age := now.Sub(d.CreatedAt); age < 140*24*time.Hour {
 		t.Errorf("the deployment is %v old", age)

@@ -83,9 +83,9 @@ func (r *restarted) said(want bool) {
 	}
 }
 
-// TestAServerStartsFromItsCheckpoint checks that a stopped server resumes from its checkpoint,
+// TestServerResumesFromCheckpoint checks that a stopped server resumes from its checkpoint,
 // regardless of writes by others in the meantime.
-func TestAServerStartsFromItsCheckpoint(t *testing.T) {
+func TestServerResumesFromCheckpoint(t *testing.T) {
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {
 			r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
@@ -107,9 +107,9 @@ func TestAServerStartsFromItsCheckpoint(t *testing.T) {
 	}
 }
 
-// TestARestoredBackupIsNotMixedWithAnOlderCheckpoint restores a backup and writes until the
+// TestRestoredBackupIgnoresPreviousCheckpoint restores a backup and writes until the
 // database has the same version as before. The checkpoint of the earlier state must not be used.
-func TestARestoredBackupIsNotMixedWithAnOlderCheckpoint(t *testing.T) {
+func TestRestoredBackupIgnoresPreviousCheckpoint(t *testing.T) {
 	r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
 	r.reports(checkpointFrom, "kept", checkpointFrom)
 	backup := filepath.Join(t.TempDir(), "backup.db")
@@ -132,9 +132,9 @@ func TestARestoredBackupIsNotMixedWithAnOlderCheckpoint(t *testing.T) {
 	r.said(true)
 }
 
-// TestADeletedDeploymentLeavesNoCheckpoint checks that the checkpoint of a deleted deployment is
+// TestDeletedDeploymentRemovesCheckpoint checks that the checkpoint of a deleted deployment is
 // removed, with and without a running server.
-func TestADeletedDeploymentLeavesNoCheckpoint(t *testing.T) {
+func TestDeletedDeploymentRemovesCheckpoint(t *testing.T) {
 	for _, serving := range []bool{false, true} {
 		r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
 		r.reports(checkpointFrom, "secret", checkpointFrom)
@@ -170,9 +170,9 @@ func TestADeletedDeploymentLeavesNoCheckpoint(t *testing.T) {
 	}
 }
 
-// TestAServerThatWasOnlyWrittenToLeavesACheckpoint checks that a server without read requests
+// TestWriteOnlyServerWritesCheckpoint checks that a server without read requests
 // writes a checkpoint, so that the next one does not read all findings from the database.
-func TestAServerThatWasOnlyWrittenToLeavesACheckpoint(t *testing.T) {
+func TestWriteOnlyServerWritesCheckpoint(t *testing.T) {
 	r := &restarted{t: t, storage: config.Storage{Data: t.TempDir()}}
 	r.serve(func(c *api.Client, deployment string) {
 		_, err := c.ImportReport(t.Context(), deployment, api.ImportQuery{Project: "acme/written", Ref: "main"}, strings.NewReader(programtest.Results(checkpointFrom+100, "written")))
@@ -185,9 +185,9 @@ func TestAServerThatWasOnlyWrittenToLeavesACheckpoint(t *testing.T) {
 	r.said(true)
 }
 
-// TestTwoServersOnOneFolder checks that each server immediately returns findings stored by the
+// TestTwoServersOnOneDataDirectory checks that each server immediately returns findings stored by the
 // other.
-func TestTwoServersOnOneFolder(t *testing.T) {
+func TestTwoServersOnOneDataDirectory(t *testing.T) {
 	storage := config.Storage{Data: t.TempDir()}
 	one, other := &restarted{t: t, storage: storage}, &restarted{t: t, storage: storage}
 	one.serve(func(c *api.Client, deployment string) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestMemoryOfAProcess(t *testing.T) {
+func TestProcessMemory(t *testing.T) {
 	tells := func(bytes uint64) func() (uint64, error) {
 		return func() (uint64, error) { return bytes, nil }
 	}

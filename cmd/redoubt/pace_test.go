@@ -45,7 +45,7 @@ func TestSilentBodyIsCutOff(t *testing.T) {
 	}
 }
 
-func TestUnreadAnswerIsCutOff(t *testing.T) {
+func TestUnreadResponseIsDisconnected(t *testing.T) {
 	failed := make(chan error, 1)
 	conn := paced(t, func(w http.ResponseWriter, _ *http.Request) {
 		chunk := []byte(strings.Repeat("x", 1<<16))
@@ -63,9 +63,9 @@ func TestUnreadAnswerIsCutOff(t *testing.T) {
 	}
 }
 
-// TestWorkIsNotPaced checks that neither the time of processing after the body was read nor the
+// TestProcessingTimeIsNotPaced checks that neither the time of processing after the body was read nor the
 // time between requests counts.
-func TestWorkIsNotPaced(t *testing.T) {
+func TestProcessingTimeIsNotPaced(t *testing.T) {
 	conn := paced(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		if r.URL.Path == "/silent" {
@@ -107,9 +107,9 @@ func outlast(t *testing.T, server string) {
 	_, _ = io.Copy(io.Discard, conn) // ends with the connection, with or without an error
 }
 
-// TestASlowServerIsNoSlowClient checks that a received body is read to its end, regardless of
+// TestServerPausesAreNotCounted checks that a received body is read to its end, regardless of
 // pauses of the server between reads.
-func TestASlowServerIsNoSlowClient(t *testing.T) {
+func TestServerPausesAreNotCounted(t *testing.T) {
 	conn := paced(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/silent" {
 			_, _ = io.Copy(io.Discard, r.Body)
@@ -138,9 +138,9 @@ func TestASlowServerIsNoSlowClient(t *testing.T) {
 	}
 }
 
-// TestASlowClientIsCutOffByItsOwnTime checks that pauses of the client are added up, excluding
+// TestSlowClientIsDisconnected checks that pauses of the client are added up, excluding
 // those of the server.
-func TestASlowClientIsCutOffByItsOwnTime(t *testing.T) {
+func TestSlowClientIsDisconnected(t *testing.T) {
 	done := make(chan error, 1)
 	conn := paced(t, func(_ http.ResponseWriter, r *http.Request) {
 		_, err := io.Copy(io.Discard, r.Body)

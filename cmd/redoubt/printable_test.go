@@ -55,9 +55,9 @@ func seedHostile(t *testing.T, st *store.Store) {
 	}
 }
 
-// TestListsObeyNothingThatIsStored runs every command that lists names from users, scanners and
+// TestListsEscapeStoredText runs every command that lists names from users, scanners and
 // reports, as main does.
-func TestListsObeyNothingThatIsStored(t *testing.T) {
+func TestListsEscapeStoredText(t *testing.T) {
 	storage := config.Storage{Data: storetest.Empty(t, "sqlite").Dir}
 	var out bytes.Buffer
 	a := &command.App{Ctx: t.Context(), Out: &command.Printable{To: &out}, Err: &command.Printable{To: &out}, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ, OpenInProcess: openInProcess}

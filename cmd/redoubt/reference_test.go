@@ -133,9 +133,9 @@ func referenceRow(name, help, environment string) string {
 	return fmt.Sprintf("| `%s` | %s |", cell(name), cell(help+environment))
 }
 
-// TestNounsDiffer checks that the help lists each noun once, and that no two names differ only by a
+// TestCommandNounsAreUnique checks that the help lists each noun once, and that no two names differ only by a
 // plural s.
-func TestNounsDiffer(t *testing.T) {
+func TestCommandNounsAreUnique(t *testing.T) {
 	seen := map[string]bool{}
 	for _, node := range commandTree(t).Children {
 		if node.Hidden {

@@ -107,9 +107,9 @@ func (l *lateServer) startRunner(name, scanner string) *exec.Cmd {
 	return cmd
 }
 
-// TestAnotherRunnerTakesOver checks that another runner takes over the run of one that was killed
+// TestKilledRunnerIsReplaced checks that another runner takes over the run of one that was killed
 // during a scan. The killed runner leaves no credential on disk.
-func TestAnotherRunnerTakesOver(t *testing.T) {
+func TestKilledRunnerIsReplaced(t *testing.T) {
 	l := newLateServer(t)
 	root, work := filepath.Join(l.home, "host"), filepath.Join(l.home, "work")
 	for _, args := range [][]string{

@@ -147,15 +147,15 @@ func namesOf(subjects []model.Subject) (names []string) {
 	return slices.Compact(names)
 }
 
-// TestBillsOfTheDemoComeBack imports exported bills of materials into their projects, which changes
+// TestDemoSBOMsRoundTrip imports exported bills of materials into their projects, which changes
 // nothing, and into new projects, which then have the same dependencies.
-func TestBillsOfTheDemoComeBack(t *testing.T) {
+func TestDemoSBOMsRoundTrip(t *testing.T) {
 	for _, engine := range storetest.Engines {
-		t.Run(engine, func(t *testing.T) { billsComeBack(t, storetest.Empty(t, engine)) })
+		t.Run(engine, func(t *testing.T) { checkSBOMRoundTrips(t, storetest.Empty(t, engine)) })
 	}
 }
 
-func billsComeBack(t *testing.T, at store.Config) {
+func checkSBOMRoundTrips(t *testing.T, at store.Config) {
 	clock := &demoClock{real: time.Now}
 	a := &command.App{Ctx: t.Context(), Out: io.Discard, Err: io.Discard, Log: slog.New(slog.DiscardHandler), Clock: clock.now, Getenv: os.Getenv, Environ: os.Environ}
 	st, err := a.Create(config.Storage{Data: at.Dir, DatabaseURL: config.Secret(at.DatabaseURL)})

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTheFirstStartTellsTokenAndLink checks the output of a first start without a ready file.
-func TestTheFirstStartTellsTokenAndLink(t *testing.T) {
+// TestFirstStartPrintsTokenAndLink checks the output of a first start without a ready file.
+func TestFirstStartPrintsTokenAndLink(t *testing.T) {
 	var out strings.Builder
 	ready{DeploymentSlug: "acme", Token: "rdt_x", SetupURL: "http://127.0.0.1:8080/setup/code"}.announce(&out)
 	for _, want := range []string{"\n\n    rdt_x\n", "\n\n    http://127.0.0.1:8080/setup/code\n"} {

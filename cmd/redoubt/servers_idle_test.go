@@ -112,9 +112,9 @@ func (s *idleServers) furnish() {
 	}
 }
 
-// settle waits until the work of a start is completed: until at most most statements were executed
+// waitUntilIdle waits until the work of a start is completed: until at most most statements were executed
 // in a time of idleFor.
-func (s *idleServers) settle(most int) {
+func (s *idleServers) waitUntilIdle(most int) {
 	s.t.Helper()
 	const seconds = int(idleFor / time.Second)
 	var counts []int // one per second
@@ -147,9 +147,9 @@ func (s *idleServers) scanFails() {
 	}
 }
 
-// TestIdleServersAskLittle checks that an idle server with all features enabled executes at most
+// TestIdleServersExecuteFewStatements checks that an idle server with all features enabled executes at most
 // one statement per second, and fewer if three servers share a database.
-func TestIdleServersAskLittle(t *testing.T) {
+func TestIdleServersExecuteFewStatements(t *testing.T) {
 	for name, c := range map[string]struct {
 		engine  string
 		servers int
@@ -164,7 +164,7 @@ func TestIdleServersAskLittle(t *testing.T) {
 			t.Parallel()
 			s := newIdle(t, c.engine, c.servers, c.flags...)
 			most := c.servers * int(idleFor/time.Second)
-			s.settle(most)
+			s.waitUntilIdle(most)
 			var asked []int
 			for range 3 { // one of them may include periodic work of each minute
 				before := s.count()
@@ -199,9 +199,9 @@ func (s *idleServers) delivery(other bool, name string) time.Duration {
 	return time.Since(committed)
 }
 
-// TestEventsAreActedOnAtOnce checks that an event is processed within a second if the process
+// TestEventProcessingLatency checks that an event is processed within a second if the process
 // committed it or is notified, and within three seconds otherwise.
-func TestEventsAreActedOnAtOnce(t *testing.T) {
+func TestEventProcessingLatency(t *testing.T) {
 	for name, c := range map[string]struct {
 		engine string
 		flags  []string
@@ -217,7 +217,7 @@ func TestEventsAreActedOnAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newIdle(t, c.engine, 1, c.flags...)
-			s.settle(int(idleFor / time.Second))
+			s.waitUntilIdle(int(idleFor / time.Second))
 			// Two jobs run: matching the event with rules, and the delivery. A busy machine may
 			// delay one event.
 			var took []time.Duration

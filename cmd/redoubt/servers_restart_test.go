@@ -179,9 +179,9 @@ func TestRollingRestart(t *testing.T) {
 		b.backends[0].taken.Load(), b.backends[1].taken.Load(), b.backends[2].taken.Load())
 }
 
-// TestASecondSignalEndsAtOnce sends two signals to a server with a grace period of five minutes.
+// TestSecondSignalTerminatesImmediately sends two signals to a server with a grace period of five minutes.
 // The second one terminates it immediately.
-func TestASecondSignalEndsAtOnce(t *testing.T) {
+func TestSecondSignalTerminatesImmediately(t *testing.T) {
 	t.Parallel()
 	n := &node{t: t, url: "http://" + freeAddress(t), flags: []string{"--data", t.TempDir(), "--deployment", "acme", "--drain", "5m"}}
 	n.start()

@@ -209,9 +209,9 @@ func (s *several) names(c *api.Client) (names []string) {
 	return names
 }
 
-// TestServersOfOneDatabase checks that writes of one of three servers are visible on the others:
+// TestServersSharingDatabase checks that writes of one of three servers are visible on the others:
 // stored data immediately, and cached tokens within a second.
-func TestServersOfOneDatabase(t *testing.T) {
+func TestServersSharingDatabase(t *testing.T) {
 	t.Parallel()
 	s := newSeveral(t)
 	s.readsOwnWrites()

@@ -25,8 +25,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAnUploadThatOutlivesTheGrace checks an upload that is still being sent when the server ends.
-func TestAnUploadThatOutlivesTheGrace(t *testing.T) {
+// TestUploadBeyondGracePeriod checks an upload that is still being sent when the server ends.
+func TestUploadBeyondGracePeriod(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", MaxUpload: 1 << 20, ShutdownTimeout: 2 * time.Second})
 	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", model.Actor{Kind: "cli"})
 	if err != nil {
@@ -62,9 +62,9 @@ func TestAnUploadThatOutlivesTheGrace(t *testing.T) {
 	}
 }
 
-// TestAHangupReadsTheCertificateAgain sends SIGHUP to a server with a new pair, and to one without
+// TestSIGHUPReloadsCertificate sends SIGHUP to a server with a new pair, and to one without
 // a pair.
-func TestAHangupReadsTheCertificateAgain(t *testing.T) {
+func TestSIGHUPReloadsCertificate(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := writeCertificate(t, dir, 1, time.Now())
 	for _, c := range []config.Server{
@@ -86,9 +86,9 @@ func TestAHangupReadsTheCertificateAgain(t *testing.T) {
 	}
 }
 
-// TestAFirstStartThatIsKilled interrupts the first start after each step. The next start prints a
+// TestInterruptedFirstStart interrupts the first start after each step. The next start prints a
 // valid token, and the one after that prints none.
-func TestAFirstStartThatIsKilled(t *testing.T) {
+func TestInterruptedFirstStart(t *testing.T) {
 	st := storetest.Open(t, storetest.Empty(t, "sqlite"))
 	out := &programtest.Output{}
 	a := &command.App{Ctx: t.Context(), Out: out, Err: io.Discard, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
@@ -122,9 +122,9 @@ func TestAFirstStartThatIsKilled(t *testing.T) {
 	}
 }
 
-// TestAStartOutlivesItsDatabase disconnects PostgreSQL between the listener and the setup link. The
+// TestStartSurvivesDatabaseOutage disconnects PostgreSQL between the listener and the setup link. The
 // server responds, and creates the link when the database is back.
-func TestAStartOutlivesItsDatabase(t *testing.T) {
+func TestStartSurvivesDatabaseOutage(t *testing.T) {
 	database := storetest.Empty(t, "postgres")
 	proxy, through := storetest.Through(t, database)
 	said, told := &programtest.Output{}, &programtest.Output{}
@@ -160,8 +160,8 @@ func TestAStartOutlivesItsDatabase(t *testing.T) {
 	}
 }
 
-// TestADamagedFileIsSaidAtTheStart checks that damage is logged and makes the server unready.
-func TestADamagedFileIsSaidAtTheStart(t *testing.T) {
+// TestDamageIsReportedAtStart checks that damage is logged and makes the server unready.
+func TestDamageIsReportedAtStart(t *testing.T) {
 	dir := t.TempDir()
 	st, err := store.Open(t.Context(), store.Config{Dir: dir, Clock: time.Now})
 	if err == nil {

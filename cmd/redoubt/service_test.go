@@ -140,9 +140,9 @@ func startServiceOn(t *testing.T, c config.Server, on config.Storage, log *slog.
 	}
 }
 
-// TestAStopInTheMiddleOfTheStart checks that a service stopped during its start ends without an
+// TestStopDuringStart checks that a service stopped during its start ends without an
 // error and logs none.
-func TestAStopInTheMiddleOfTheStart(t *testing.T) {
+func TestStopDuringStart(t *testing.T) {
 	var said programtest.Output
 	log := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -169,9 +169,9 @@ func TestAStopInTheMiddleOfTheStart(t *testing.T) {
 	}
 }
 
-// TestStopAnswersWhatItCutsOff stops a service while a request takes longer than the shutdown
+// TestStopRespondsToInterruptedRequests stops a service while a request takes longer than the shutdown
 // timeout.
-func TestStopAnswersWhatItCutsOff(t *testing.T) {
+func TestStopRespondsToInterruptedRequests(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 500 * time.Millisecond})
 	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", model.Actor{Kind: "cli"})
 	if err != nil {
@@ -271,8 +271,8 @@ func TestTidyExpiresRefs(t *testing.T) {
 	}
 }
 
-// TestTidyForgetsAnswers checks that a stored response is deleted after a day, and not before.
-func TestTidyForgetsAnswers(t *testing.T) {
+// TestTidyDeletesOldResponses checks that a stored response is deleted after a day, and not before.
+func TestTidyDeletesOldResponses(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second})
 	defer stop()
 	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", model.Actor{Kind: "cli"})
@@ -301,8 +301,8 @@ func TestTidyForgetsAnswers(t *testing.T) {
 	}
 }
 
-// TestTidyForgetsGrants checks that an unused code is deleted when it expires.
-func TestTidyForgetsGrants(t *testing.T) {
+// TestTidyDeletesExpiredGrants checks that an unused code is deleted when it expires.
+func TestTidyDeletesExpiredGrants(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second})
 	defer stop()
 	d, err := s.store.CreateDeployment(t.Context(), "acme", "Acme", model.Actor{Kind: "cli"})
@@ -336,8 +336,8 @@ func TestTidyForgetsGrants(t *testing.T) {
 	}
 }
 
-// TestReadyFileIsWhole checks that a failed write leaves no partial file.
-func TestReadyFileIsWhole(t *testing.T) {
+// TestReadyFileIsComplete checks that a failed write leaves no partial file.
+func TestReadyFileIsComplete(t *testing.T) {
 	s := &service{}
 	file := filepath.Join(t.TempDir(), "ready.json")
 	if err := (ready{Token: "t"}).write(s, file); err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestBesideTheDatabase checks that commands call the Web API in their process, on both engines.
-func TestBesideTheDatabase(t *testing.T) {
+// TestCommandsCallAPIInProcess checks that commands call the Web API in their process, on both engines.
+func TestCommandsCallAPIInProcess(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			at := storetest.Empty(t, engine)
@@ -60,8 +60,8 @@ func TestBesideTheDatabase(t *testing.T) {
 	}
 }
 
-// TestOldWords checks that former command names are mapped to the current ones.
-func TestOldWords(t *testing.T) {
+// TestFormerCommandNames checks that former command names are mapped to the current ones.
+func TestFormerCommandNames(t *testing.T) {
 	for old, now := range map[string]string{
 		"project list":                       "projects list",
 		"--config c.yaml project rename a b": "--config c.yaml projects rename a b",
@@ -89,8 +89,8 @@ func TestOldWords(t *testing.T) {
 	}
 }
 
-// TestNounsAloneList checks that a noun without a verb lists, with the flags of its list.
-func TestNounsAloneList(t *testing.T) {
+// TestNounWithoutVerbLists checks that a noun without a verb lists, with the flags of its list.
+func TestNounWithoutVerbLists(t *testing.T) {
 	for _, noun := range []string{"projects", "scans", "runs", "connections", "findings", "tickets", "exceptions", "notifications", "policies"} {
 		parser, err := newParser(&commandLine{})
 		if err != nil {
@@ -103,8 +103,8 @@ func TestNounsAloneList(t *testing.T) {
 	}
 }
 
-// TestLimitOrAll checks that --limit and --all exclude each other.
-func TestLimitOrAll(t *testing.T) {
+// TestLimitAndAllAreExclusive checks that --limit and --all exclude each other.
+func TestLimitAndAllAreExclusive(t *testing.T) {
 	parser, err := newParser(&commandLine{})
 	if err != nil {
 		t.Fatal(err)

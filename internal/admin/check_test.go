@@ -24,8 +24,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestCheckEndsWithACode checks the exit codes for an intact, a damaged and a missing database.
-func TestCheckEndsWithACode(t *testing.T) {
+// TestCheckExitCodes checks the exit codes for an intact, a damaged and a missing database.
+func TestCheckExitCodes(t *testing.T) {
 	dir := t.TempDir()
 	a := &command.App{Ctx: t.Context(), Err: io.Discard, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
 	st, err := a.Create(config.Storage{Data: dir})
@@ -76,9 +76,9 @@ func TestCheckEndsWithACode(t *testing.T) {
 	}
 }
 
-// TestCheckGoesOn checks that two damaged deployments, one of whose findings cannot be listed, are
+// TestCheckReportsFaultsOfAllDeployments checks that two damaged deployments, one of whose findings cannot be listed, are
 // both reported as faults.
-func TestCheckGoesOn(t *testing.T) {
+func TestCheckReportsFaultsOfAllDeployments(t *testing.T) {
 	w := newCheckWorld(t)
 	w.scan("main", "a.js", "b.js")
 	first := w.deployment

@@ -32,9 +32,9 @@ func eachKeyed(t *testing.T, fn func(t *testing.T, a *command.App, c config.Stor
 	}
 }
 
-// TestDamageIsNotBlamedOnKeys checks that a damaged database is reported as damaged, whether the
+// TestDamageIsNotReportedAsKeyError checks that a damaged database is reported as damaged, whether the
 // key check or other data is damaged.
-func TestDamageIsNotBlamedOnKeys(t *testing.T) {
+func TestDamageIsNotReportedAsKeyError(t *testing.T) {
 	eachKeyed(t, func(t *testing.T, a *command.App, c config.Storage, st *store.Store) {
 		if _, err := command.OpenKeys(a, c, st); err != nil {
 			t.Fatal(err)
@@ -75,9 +75,9 @@ func scribble(dir string) error {
 	return errors.Join(err, file.Close())
 }
 
-// TestAFlippedBitInTheKeyFileIsSaid checks that a changed bit in a key file is reported as damage
+// TestKeyFileCorruptionIsReported checks that a changed bit in a key file is reported as damage
 // of the file. Nothing else is changed: with the bit restored, the next start has the same keys.
-func TestAFlippedBitInTheKeyFileIsSaid(t *testing.T) {
+func TestKeyFileCorruptionIsReported(t *testing.T) {
 	eachKeyed(t, func(t *testing.T, a *command.App, c config.Storage, st *store.Store) {
 		ring, err := command.OpenKeys(a, c, st)
 		if err != nil {
@@ -121,9 +121,9 @@ func TestAFlippedBitInTheKeyFileIsSaid(t *testing.T) {
 	})
 }
 
-// TestKeysOfADevelopmentVersionAreRefused checks that a database that contains keys accepts no
+// TestDevelopmentVersionKeysAreRejected checks that a database that contains keys accepts no
 // other keys, neither new ones nor those of a file. Otherwise secrets would lose their triage.
-func TestKeysOfADevelopmentVersionAreRefused(t *testing.T) {
+func TestDevelopmentVersionKeysAreRejected(t *testing.T) {
 	eachKeyed(t, func(t *testing.T, a *command.App, c config.Storage, st *store.Store) {
 		if err := st.PutSetting(t.Context(), command.DevelopmentKey, bytes.Repeat([]byte("secret 8"), 4)); err != nil {
 			t.Fatal(err)

@@ -14,9 +14,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestWhoRunsTheServerApprovesScannersAlone checks that an operator can approve scanners, but not
+// TestOperatorApprovesScannersOnly checks that an operator can approve scanners, but not
 // applications, which act for a user who must decide.
-func TestWhoRunsTheServerApprovesScannersAlone(t *testing.T) {
+func TestOperatorApprovesScannersOnly(t *testing.T) {
 	storage := config.Storage{Data: storetest.Empty(t, "sqlite").Dir}
 	var out bytes.Buffer
 	a := &command.App{Ctx: t.Context(), Out: &out, Err: &out, Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}

@@ -24,7 +24,7 @@ func (o leavingOrder) Scale(versions []string) func(string) (int, bool) {
 	return o.Order.Scale(versions)
 }
 
-func TestMatchEndsWithItsContext(t *testing.T) {
+func TestMatchEndsWithContext(t *testing.T) {
 	s := &shelf{version: 1, holdings: []model.Holding{{Lockfile: "l"}}}
 	for i := range 50 {
 		s.groups = append(s.groups, model.AdvisoryGroup{ID: int64(i + 1), Records: []model.Advisory{stored(t, int64(i+1), fmt.Sprintf(

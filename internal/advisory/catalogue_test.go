@@ -53,8 +53,8 @@ func someCards(t *rapid.T) (s stall) {
 	return s
 }
 
-// fits reports whether a search selects a summary, in a simple implementation.
-func (s stall) fits(q advisory.Search, c model.AdvisorySummary) bool {
+// matchesSearch reports whether a search selects a summary, in a simple implementation.
+func (s stall) matchesSearch(q advisory.Search, c model.AdvisorySummary) bool {
 	text := strings.ToLower(strings.Join(append(append(slices.Clone(c.Names), c.Packages...), c.Summary), "\n"))
 	for word := range strings.FieldsSeq(strings.ToLower(q.Text)) {
 		if !strings.Contains(text, word) {
@@ -68,7 +68,7 @@ func (s stall) fits(q advisory.Search, c model.AdvisorySummary) bool {
 
 func (s stall) matching(q advisory.Search) (out []model.AdvisorySummary) {
 	for _, c := range s.cards {
-		if s.fits(q, c) {
+		if s.matchesSearch(q, c) {
 			out = append(out, c)
 		}
 	}
@@ -101,9 +101,9 @@ func (s stall) order(q advisory.Search) func(a, b model.AdvisorySummary) int {
 	}
 }
 
-// TestCatalogueAgreesWithTheNaiveModel compares results, counts and order with a simple
+// TestCatalogMatchesModel compares results, counts and order with a simple
 // implementation. Each count of a filter is the number of results with that filter.
-func TestCatalogueAgreesWithTheNaiveModel(t *testing.T) {
+func TestCatalogMatchesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := someCards(t)
 		c, err := advisory.NewCatalogue(t.Context(), s)

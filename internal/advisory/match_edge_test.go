@@ -21,9 +21,9 @@ func advised(t *testing.T) *shelf {
 	}, holdings: []model.Holding{{Lockfile: "l", Dependencies: []model.MatchDependency{dep("npm", "b", "1.0.0"), dep("npm", "a", "1.0.0"), dep("npm", "b", "1.1.0")}}, {Lockfile: "m", Dependencies: []model.MatchDependency{dep("npm", "a", "2.0.0")}}}}
 }
 
-// TestMatchAsksForWhatItNeeds checks that each value is read once, and only for the required
+// TestMatchReadsOnlyRequiredPackages checks that each value is read once, and only for the required
 // packages.
-func TestMatchAsksForWhatItNeeds(t *testing.T) {
+func TestMatchReadsOnlyRequiredPackages(t *testing.T) {
 	s := advised(t)
 	s.scores = map[string]model.EPSS{"CVE-2024-0002": {Score: 0.5}, "CVE-2024-0009": {Score: 0.25}}
 	out := match(t, advisory.NewLibrary(orders), s, nil)
@@ -56,8 +56,8 @@ func TestMatchAsksForWhatItNeeds(t *testing.T) {
 	}
 }
 
-// TestTheHighestScoreCounts checks that the highest score is used, regardless of the order of CVEs.
-func TestTheHighestScoreCounts(t *testing.T) {
+// TestHighestScoreIsUsed checks that the highest score is used, regardless of the order of CVEs.
+func TestHighestScoreIsUsed(t *testing.T) {
 	for _, scores := range []map[string]model.EPSS{
 		{"CVE-2024-0002": {Score: 0.5}, "CVE-2024-0009": {Score: 0.25}},
 		{"CVE-2024-0002": {Score: 0.25}, "CVE-2024-0009": {Score: 0.5}},
@@ -74,9 +74,9 @@ func TestTheHighestScoreCounts(t *testing.T) {
 	}
 }
 
-// TestTwinsAreOfScanners checks that twins are findings of scanners that report the same
+// TestTwinsAreScannerFindings checks that twins are findings of scanners that report the same
 // vulnerability.
-func TestTwinsAreOfScanners(t *testing.T) {
+func TestTwinsAreScannerFindings(t *testing.T) {
 	s := advised(t)
 	about := func(id int64, source, vulnerability string) model.Subject {
 		return model.Subject{FindingID: id, Source: source, Lockfile: "l", Ecosystem: "npm", Package: "a", Version: "1.0.0", Vulnerability: vulnerability}

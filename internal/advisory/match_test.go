@@ -29,7 +29,7 @@ var namedWeaknesses = []string{
 	"CWE-917: Improper Neutralization of Special Elements used in an Expression Language Statement ('Expression Language Injection')",
 }
 
-func TestMatchTellsWhatFindingsNeed(t *testing.T) {
+func TestMatchFillsFindingFields(t *testing.T) {
 	s := known(t)
 	s.scores = map[string]model.EPSS{"CVE-2021-44228": {Score: 0.94, Percentile: 0.99}}
 	s.holdings = []model.Holding{{Lockfile: "pom.xml", ScanID: 3, Commit: "abc", Dependencies: []model.MatchDependency{
@@ -60,7 +60,7 @@ func TestMatchTellsWhatFindingsNeed(t *testing.T) {
 	}
 }
 
-func TestMatchFindsTwinsAndWhatIsHeld(t *testing.T) {
+func TestMatchFindsTwinsAndHeldFindings(t *testing.T) {
 	s := known(t)
 	s.holdings = []model.Holding{{Lockfile: "a.json", Dependencies: []model.MatchDependency{
 		dep("npm", "lodash", "4.17.20"), dep("nuget", "newtonsoft.json", "12.0.0"), dep("npm", "no-longer-advised", "1.0.0"),
@@ -88,7 +88,7 @@ func TestMatchFindsTwinsAndWhatIsHeld(t *testing.T) {
 	}
 }
 
-func TestLibraryReadsOnceAVersion(t *testing.T) {
+func TestLibraryReadsOncePerVersion(t *testing.T) {
 	s := known(t)
 	s.holdings = []model.Holding{{Lockfile: "a.json", Dependencies: []model.MatchDependency{dep("npm", "lodash", "4.17.20"), dep("npm", "left-pad", "1.0.0")}}}
 	l := advisory.NewLibrary(orders)
@@ -129,7 +129,7 @@ func TestWithdrawnRecordsMatchNothing(t *testing.T) {
 	}
 }
 
-func TestNothingIsLoadedYet(t *testing.T) {
+func TestMatchWithoutAdvisories(t *testing.T) {
 	s := &shelf{holdings: []model.Holding{{Lockfile: "l", Dependencies: []model.MatchDependency{dep("npm", "a", "1.0.0")}}}}
 	if advised := match(t, advisory.NewLibrary(orders), s, nil); len(advised.Matches) != 0 || len(advised.Lockfiles) != 1 {
 		t.Errorf("%+v", advised)

@@ -170,9 +170,9 @@ func someAffected(t *rapid.T) *Affected {
 	return a
 }
 
-// TestVerdictsAreThoseOfTheModel compares verdicts, requested repeatedly and in any order, with
+// TestVerdictsMatchModel compares verdicts, requested repeatedly and in any order, with
 // those of naive.
-func TestVerdictsAreThoseOfTheModel(t *testing.T) {
+func TestVerdictsMatchModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ecosystem := rapid.SampledFrom([]string{"npm", "PyPI", "Maven", "Go", "Packagist", "RubyGems", "CRAN", "unknown"}).Draw(t, "ecosystem")
 		groups := make([][]*Affected, rapid.IntRange(1, 5).Draw(t, "groups"))

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-func TestReadTakesWhatItCan(t *testing.T) {
+func TestReadSkipsInvalidMembers(t *testing.T) {
 	_, err := Read([]byte(`{
 		"id": "GHSA-1", "modified": "2024-05-01T00:00:00Z", "published": 7, "aliases": ["CVE-2024-1", "", 5, "CVE-2024-1", "GHSA-1"],
 		"summary": "bad\u0000 things", "details": {"not": "a text"}, "severity": [{"type": "CVSS_V3", "score": "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"}, {"type": "CVSS_V4", "score": "nonsense"}],
@@ -86,7 +86,7 @@ func TestSeverity(t *testing.T) {
 	}
 }
 
-func TestShown(t *testing.T) {
+func TestPreferredID(t *testing.T) {
 	for want, names := range map[string][]string{
 		"CVE-2021-9":    {"GHSA-2", "CVE-2021-10", "CVE-2021-9"},
 		"CVE-2019-1000": {"CVE-2021-1", "CVE-2019-1000"},
@@ -218,9 +218,9 @@ func FuzzKEV(f *testing.F) {
 	})
 }
 
-// TestAnotherRegistryIsTheSameEcosystem reads OSV records of other registries, such as Drupal's.
+// TestOtherRegistriesShareEcosystem reads OSV records of other registries, such as Drupal's.
 // Lockfiles of Composer do not distinguish these packages.
-func TestAnotherRegistryIsTheSameEcosystem(t *testing.T) {
+func TestOtherRegistriesShareEcosystem(t *testing.T) {
 	const text = `{"id":"DRUPAL-CONTRIB-2025-001","affected":[{"package":{"ecosystem":%q,"name":%q},"ranges":[{"type":"ECOSYSTEM","events":[{"introduced":"0"},{"fixed":"2.0.1"}]}]}]}`
 	for _, c := range []struct{ ecosystem, name, want string }{
 		{"Packagist:https://packages.drupal.org/8", "drupal/email_tfa", "composer/drupal/email_tfa"},

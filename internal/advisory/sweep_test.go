@@ -129,9 +129,9 @@ func (s *swept) follow(tx *sweptTx, advised []model.Advised, most, changes int, 
 
 func works(int64) bool { return false }
 
-// TestSweepsTakeSomeRefsInATransaction checks that refs share transactions, which end after a
+// TestSweepBatchesRefsPerTransaction checks that refs share transactions, which end after a
 // number of refs or of changed findings.
-func TestSweepsTakeSomeRefsInATransaction(t *testing.T) {
+func TestSweepBatchesRefsPerTransaction(t *testing.T) {
 	for changes, want := range map[int][]int{0: {16, 16, 8}, 31: {16, 16, 8}, 100: {5, 5, 5, 5, 5, 5, 5, 5}, 999: slices.Repeat([]int{1}, 40)} {
 		s := &swept{refs: 40}
 		done, err := s.run(changes, works, nil)
@@ -144,9 +144,9 @@ func TestSweepsTakeSomeRefsInATransaction(t *testing.T) {
 	}
 }
 
-// TestRefsOfAProjectThatChangeWait checks that changing refs of a project are matched one after
+// TestChangingRefsAreMatchedInSequence checks that changing refs of a project are matched one after
 // another, in the same transaction.
-func TestRefsOfAProjectThatChangeWait(t *testing.T) {
+func TestChangingRefsAreMatchedInSequence(t *testing.T) {
 	three := func(n int) (out []int64) {
 		for i := range n {
 			out = append(out, int64(i/3+1))
@@ -182,9 +182,9 @@ func TestRefsWithManyRowsAreReadAlone(t *testing.T) {
 	}
 }
 
-// TestASweepThatFailsIsTakenUp checks that refs before a failing one are stored, and that the sweep
+// TestFailedSweepResumes checks that refs before a failing one are stored, and that the sweep
 // continues with the failing one.
-func TestASweepThatFailsIsTakenUp(t *testing.T) {
+func TestFailedSweepResumes(t *testing.T) {
 	for _, bad := range []int64{1, 2, 17, 20, 33, 40} {
 		s := &swept{refs: 40}
 		done, err := s.run(1, func(project int64) bool { return project == bad }, nil)
@@ -201,9 +201,9 @@ func TestASweepThatFailsIsTakenUp(t *testing.T) {
 	}
 }
 
-// TestASweepWhoseCommitFails checks that refs of a failed commit are matched again and not
+// TestSweepAfterFailedCommit checks that refs of a failed commit are matched again and not
 // reported.
-func TestASweepWhoseCommitFails(t *testing.T) {
+func TestSweepAfterFailedCommit(t *testing.T) {
 	s := &swept{refs: 40}
 	commits := 0
 	done, err := s.run(1, works, func() error {

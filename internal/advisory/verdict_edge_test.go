@@ -39,8 +39,8 @@ func TestUnion(t *testing.T) {
 	}
 }
 
-// TestAFixIsAboveWhatItFixes checks that another spelling of a listed version is not an upgrade.
-func TestAFixIsAboveWhatItFixes(t *testing.T) {
+// TestOtherVersionSpellingIsNotUpgrade checks that another spelling of a listed version is not an upgrade.
+func TestOtherVersionSpellingIsNotUpgrade(t *testing.T) {
 	entry := entryOf("pypi", []*Affected{{Versions: []string{"1.0"}, Ranges: []Range{{[]Event{from("0.5"), fixedAt("1.0.0")}}}}})
 	if got := entry.verdictOn("1.0"); len(got.groups) != 1 || got.fixes[0] != "" {
 		t.Errorf("the verdict on 1.0 is %+v", got)

@@ -157,7 +157,7 @@ func (w *world) grep(when string) {
 	}
 }
 
-func TestErrorAndFailureAreKeptWithTheirCause(t *testing.T) {
+func TestScanErrorIsStoredWithCause(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeMonitor)
 		path := w.begin("error")
@@ -254,7 +254,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-func TestDryRunLeavesNoScan(t *testing.T) {
+func TestDryRunStoresNoScan(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	body := strings.Replace(string(w.recorded("full/1-scans.json")), `"dry_run": false`, `"dry_run": true`, 1)
 	text := w.ok("POST", "/api/cli/v2/scans", []byte(body))
@@ -267,8 +267,8 @@ func TestDryRunLeavesNoScan(t *testing.T) {
 	}
 }
 
-// TestRefusals checks rejected requests and their errors.
-func TestRefusals(t *testing.T) {
+// TestRejectedRequests checks rejected requests and their errors.
+func TestRejectedRequests(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	path := w.begin("full")
 	ci := w.newToken(model.Token{Name: "ci", Scopes: []model.Scope{model.ScopeCI}})
@@ -313,9 +313,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestPartsOfARepositoryAreProjectsOfTheirOwn checks that parts of a repository are separate
+// TestRepositoryPartsAreSeparateProjects checks that parts of a repository are separate
 // projects, although they share its id. Each CI system spells refs differently.
-func TestPartsOfARepositoryAreProjectsOfTheirOwn(t *testing.T) {
+func TestRepositoryPartsAreSeparateProjects(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	begin := func(display, unique, branch, environment string) {
 		body := fmt.Sprintf(`{"project_metadata":{"repository":"acme/mono","repo_display_name":%q,"repo_id":"77","repo_url":"https://github.com/acme/mono",
@@ -338,10 +338,10 @@ func TestPartsOfARepositoryAreProjectsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestUploadsBeyondAllRoomAreRefused checks that results and completions are rejected and not
+// TestUploadsOverMemoryLimitAreRejected checks that results and completions are rejected and not
 // stored if they need more memory than the total limit. If other uploads use the memory,
 // httpx.Reservation responds with 503.
-func TestUploadsBeyondAllRoomAreRefused(t *testing.T) {
+func TestUploadsOverMemoryLimitAreRejected(t *testing.T) {
 	w := newWorld(t, "sqlite", func(c *apihttp.Config) { c.Limits.Intake = 8 << 10 })
 	path := w.begin("full")
 	if status, text := w.send("POST", path+"results", w.token, w.recorded("full/3-results.json")); status != 413 {

@@ -58,9 +58,9 @@ func (w *world) sendAs(run, method, path, token string, body []byte) int {
 	return res.StatusCode
 }
 
-// TestRefusedRunsAreKept checks that rejected runs are stored with the owner of the token, if
+// TestRejectedRunsAreStored checks that rejected runs are stored with the owner of the token, if
 // known, and never with the token.
-func TestRefusedRunsAreKept(t *testing.T) {
+func TestRejectedRunsAreStored(t *testing.T) {
 	each(t, func(w *world) {
 		body := w.recorded("full/1-scans.json")
 		revoked := w.newToken(model.Token{Name: "revoked", Scopes: []model.Scope{model.ScopeCI}})
@@ -112,7 +112,7 @@ func TestRefusedRunsAreKept(t *testing.T) {
 			"run-revoked": "true unauthenticated 13 " + where, "run-expired": "true unauthenticated 13 " + where, "run-reader": "true forbidden 13 " + where,
 		}, told)
 		for _, secret := range []string{revoked, expired, reader, unknown, w.token[:len(w.token)-1]} {
-			w.noneHolds("token", secret)
+			w.assertNotStored("token", secret)
 			if strings.Contains(w.log.String(), secret) {
 				w.Error("the log holds a token")
 			}
@@ -144,8 +144,8 @@ func TestFailedScanIsOneAttempt(t *testing.T) {
 	})
 }
 
-// TestManyCausesOfOneScan checks that only the first causes of a scan are stored.
-func TestManyCausesOfOneScan(t *testing.T) {
+// TestFailureCausesOfScanAreLimited checks that only the first causes of a scan are stored.
+func TestFailureCausesOfScanAreLimited(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.begin("error")
 	for i := range 20 {
@@ -182,8 +182,8 @@ func TestFloodOfFailures(t *testing.T) {
 	}
 }
 
-// TestAddressIsTheClients checks that the client's address is taken from trusted proxies only.
-func TestAddressIsTheClients(t *testing.T) {
+// TestClientAddressComesFromTrustedProxies checks that the client's address is taken from trusted proxies only.
+func TestClientAddressComesFromTrustedProxies(t *testing.T) {
 	for _, trusted := range []bool{true, false} {
 		w := newWorld(t, "sqlite", func(c *apihttp.Config) {
 			if trusted {

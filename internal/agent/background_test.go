@@ -36,9 +36,9 @@ func (w *world) claim() model.Job {
 	return *j
 }
 
-// TestScanThatTakesLongIsFinishedInTheBackground interrupts the worker. The scan must be applied
+// TestLongScanCompletesInBackground interrupts the worker. The scan must be applied
 // once, and a repeated request must return the gate's result.
-func TestScanThatTakesLongIsFinishedInTheBackground(t *testing.T) {
+func TestLongScanCompletesInBackground(t *testing.T) {
 	each(t, func(w *world) {
 		w.stop()
 		w.agent.Wait = 0
@@ -95,8 +95,8 @@ func (w *world) countDependencies() (n int) {
 	return n
 }
 
-// TestCompletionsAtOnce sends concurrent completions, as a scanner with a broken connection may.
-func TestCompletionsAtOnce(t *testing.T) {
+// TestConcurrentCompletions sends concurrent completions, as a scanner with a broken connection may.
+func TestConcurrentCompletions(t *testing.T) {
 	each(t, func(w *world) {
 		path, completion := w.results(), w.recorded("full/4-complete.json")
 		var all sync.WaitGroup
@@ -112,9 +112,9 @@ func TestCompletionsAtOnce(t *testing.T) {
 	})
 }
 
-// TestLastAttemptIsNoPass checks that the last request gets an error if there is no result yet. A
+// TestLastAttemptWithoutResultFails checks that the last request gets an error if there is no result yet. A
 // final response with success false would let the build pass.
-func TestLastAttemptIsNoPass(t *testing.T) {
+func TestLastAttemptWithoutResultFails(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.stop()
 	w.agent.Wait = 0
@@ -128,8 +128,8 @@ func TestLastAttemptIsNoPass(t *testing.T) {
 	w.same("the answer to a last attempt that is in time", `{"success":true}`, w.ok("POST", path+"complete", final))
 }
 
-// TestNoWaitIsNoWait checks that a wait of zero makes the scanner retry, even if the job is fast.
-func TestNoWaitIsNoWait(t *testing.T) {
+// TestZeroWaitMakesScannerRetry checks that a wait of zero makes the scanner retry, even if the job is fast.
+func TestZeroWaitMakesScannerRetry(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.stop()
 	path := w.results()
@@ -151,9 +151,9 @@ func TestNoWaitIsNoWait(t *testing.T) {
 	w.same("the answer then", `{"success":true}`, w.ok("POST", path+"complete", w.recorded("full/4-complete.json")))
 }
 
-// TestResultsThatCannotBeStored checks that the scan ends with the cause. The scanner gets an error
+// TestUnstorableResultsEndScan checks that the scan ends with the cause. The scanner gets an error
 // instead of waiting half an hour.
-func TestResultsThatCannotBeStored(t *testing.T) {
+func TestUnstorableResultsEndScan(t *testing.T) {
 	for _, kept := range []string{`{`, `{}`} { // the second makes the reader panic
 		t.Run(kept, func(t *testing.T) { each(t, func(w *world) { w.cannotBeStored(kept) }) })
 	}
@@ -190,9 +190,9 @@ func (w *world) cannotBeStored(kept string) {
 	}
 }
 
-// TestScanThatKillsItsServer kills each process while it applies the scan, as excessive memory use
+// TestScanThatCrashesServerFails kills each process while it applies the scan, as excessive memory use
 // would. After the last attempt the scan has failed, and the scanner gets an error.
-func TestScanThatKillsItsServer(t *testing.T) {
+func TestScanThatCrashesServerFails(t *testing.T) {
 	each(t, func(w *world) {
 		w.stop()
 		w.agent.Wait = 0

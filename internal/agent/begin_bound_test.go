@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestWhatBeginsAScanIsBounded checks the size limit of start requests, which are stored for a
+// TestStartRequestSizeLimit checks the size limit of start requests, which are stored for a
 // week, also for dry runs.
-func TestWhatBeginsAScanIsBounded(t *testing.T) {
+func TestStartRequestSizeLimit(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	begin := func(url string, products, rules []string) int {
 		status, _ := w.send(http.MethodPost, "/api/cli/v2/scans", w.token, w.encode(map[string]any{

@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestBeginningsAreChecked checks that errors contain the invalid member of a start request and the
+// TestStartRequestsAreValidated checks that errors contain the invalid member of a start request and the
 // setting to change.
-func TestBeginningsAreChecked(t *testing.T) {
+func TestStartRequestsAreValidated(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	for name, c := range map[string]struct{ body, want string }{
 		"a name of one segment": {
@@ -46,9 +46,9 @@ func TestBeginningsAreChecked(t *testing.T) {
 	}
 }
 
-// TestADryRunIsOfItsProject checks that a dry run uses the rules of its project. It must be hidden
+// TestDryRunUsesRulesOfProject checks that a dry run uses the rules of its project. It must be hidden
 // from callers without access to the project.
-func TestADryRunIsOfItsProject(t *testing.T) {
+func TestDryRunUsesRulesOfProject(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeBlock)
 		w.scanAs(w.token, claim{name: "secret/old", id: "7"})

@@ -36,9 +36,9 @@ func hostedAs(ctx context.Context, tx *store.Tx, c model.Connection, name string
 	return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: c.ID})
 }
 
-// TestARunStaysWithItsProject checks that a run remains assigned to its project when the project
+// TestRunRemainsAssignedToProject checks that a run remains assigned to its project when the project
 // changes before the run ends.
-func TestARunStaysWithItsProject(t *testing.T) {
+func TestRunRemainsAssignedToProject(t *testing.T) {
 	each(t, func(w *world) {
 		bound := w.bound("platform/**")
 		rename := func(from, to string) {

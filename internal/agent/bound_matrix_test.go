@@ -304,9 +304,9 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 
 var braces = regexp.MustCompile(`{(\w+)}`)
 
-// ask sends a request with the i-th identifier of each kind. It returns the response without values
+// responseTo sends a request with the i-th identifier of each kind. It returns the response without values
 // that are specific to the request.
-func (w *world) ask(token string, r httpx.Route, a asked, names map[string][]string, i int) string {
+func (w *world) responseTo(token string, r httpx.Route, a asked, names map[string][]string, i int) string {
 	w.Helper()
 	w.runs++
 	fresh := fmt.Sprint("fresh-", w.runs)
@@ -338,9 +338,9 @@ func (w *world) ask(token string, r httpx.Route, a asked, names map[string][]str
 	return fmt.Sprint(status, " ", regexp.MustCompile(`\d+`).ReplaceAllString(text, "#"))
 }
 
-// TestABoundTokenSeesNoTraceOfOthers sends every request for a project outside of the globs and for
+// TestBoundTokenCannotDetectOtherProjects sends every request for a project outside of the globs and for
 // a missing one. The responses must be equal, and the project must not change.
-func TestABoundTokenSeesNoTraceOfOthers(t *testing.T) {
+func TestBoundTokenCannotDetectOtherProjects(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	theirs, nobodys := hidden(w)
 	token := w.bound("platform/**")
@@ -368,7 +368,7 @@ func TestABoundTokenSeesNoTraceOfOthers(t *testing.T) {
 				if i > 0 && !strings.Contains(r.Pattern+a.query+a.body, "ame}") && !strings.Contains(a.query+a.body, "{url}") {
 					continue // only one identifier of this kind
 				}
-				got, want := w.ask(token, r, a, theirs, i), w.ask(token, r, a, nobodys, i)
+				got, want := w.responseTo(token, r, a, theirs, i), w.responseTo(token, r, a, nobodys, i)
 				if got != want {
 					t.Errorf("%s %v returns: %s\nfor an unknown name: %s", key, a, got, want)
 				}
@@ -441,9 +441,9 @@ func (w *world) read(query string) (list []string) {
 	return list
 }
 
-// TestABoundTokenReadsPoliciesOfItsProjects checks that a restricted token reads policies of its
+// TestRestrictedTokenReadsPoliciesOfItsProjects checks that a restricted token reads policies of its
 // projects and of all projects. They must not contain names of other projects, tags or rules.
-func TestABoundTokenReadsPoliciesOfItsProjects(t *testing.T) {
+func TestRestrictedTokenReadsPoliciesOfItsProjects(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeMonitor)
 		token := w.bound("platform/**")

@@ -114,9 +114,9 @@ func (w *world) named(name string) (p model.Project) {
 // found is the number of code findings in the recorded scan.
 const found = 4
 
-// TestABoundTokenTakesNoFindings checks that a claimed repository id does not redirect scans of
+// TestClaimedRepositoryIDRedirectsNoScans checks that a claimed repository id does not redirect scans of
 // that repository to another project.
-func TestABoundTokenTakesNoFindings(t *testing.T) {
+func TestClaimedRepositoryIDRedirectsNoScans(t *testing.T) {
 	each(t, func(w *world) {
 		thief := w.bound("platform/**")
 		w.scanAs(w.token, claim{name: "acme/gateway"})
@@ -134,8 +134,8 @@ func TestABoundTokenTakesNoFindings(t *testing.T) {
 	})
 }
 
-// TestBoundTokenBlocksNoOtherProject checks that a claimed repository id does not block its project.
-func TestBoundTokenBlocksNoOtherProject(t *testing.T) {
+// TestClaimedRepositoryIDDoesNotBlockProject checks that a claimed repository id does not block its project.
+func TestClaimedRepositoryIDDoesNotBlockProject(t *testing.T) {
 	each(t, func(w *world) {
 		thief, owner := w.bound("platform/**"), w.bound("acme/gateway")
 		w.scanAs(thief, claim{name: "platform/infra/modules", id: "888"})
@@ -150,9 +150,9 @@ func TestBoundTokenBlocksNoOtherProject(t *testing.T) {
 	})
 }
 
-// TestABoundTokenRenamesNothingElse checks that a restricted token only renames its own projects,
+// TestRestrictedTokenRenamesOnlyItsProjects checks that a restricted token only renames its own projects,
 // within its globs.
-func TestABoundTokenRenamesNothingElse(t *testing.T) {
+func TestRestrictedTokenRenamesOnlyItsProjects(t *testing.T) {
 	each(t, func(w *world) {
 		thief := w.bound("platform/**")
 		w.scanAs(thief, claim{name: "platform/web", id: "5"})
@@ -169,9 +169,9 @@ func TestABoundTokenRenamesNothingElse(t *testing.T) {
 	})
 }
 
-// TestABoundTokenLearnsNoIDs checks that known and unknown repository ids get equal responses, and
+// TestBoundTokenCannotProbeRepositoryIDs checks that known and unknown repository ids get equal responses, and
 // that other projects do not change.
-func TestABoundTokenLearnsNoIDs(t *testing.T) {
+func TestBoundTokenCannotProbeRepositoryIDs(t *testing.T) {
 	each(t, func(w *world) {
 		thief := w.bound("platform/**")
 		w.scanAs(w.token, claim{name: "acme/shop", id: "777"})

@@ -51,10 +51,10 @@ func (w *wire) reports(u wireUpload, unique string) (blocked bool) {
 	return strings.Contains(w.post(path+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{"total_time": 1}}), `"app_block_override":true`)
 }
 
-// TestOtherCodeAroundTheSameCallIsNew has the same call in another function, which a metavariable
+// TestSameCallInOtherFunctionIsNew has the same call in another function, which a metavariable
 // of the rule binds. It has the decision only if the rule's text changed, because then both could
 // have the same id.
-func TestOtherCodeAroundTheSameCallIsNew(t *testing.T) {
+func TestSameCallInOtherFunctionIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: t, name: "acme/around", first: "acme/around", number: 24}
 		h.blockEval()
@@ -124,9 +124,9 @@ func (w *wire) listed(ref string) (status map[string]string, ids map[string]int6
 	return status, ids
 }
 
-// TestACopyOfWhatMovedIsNew moves an ignored call on a branch, and adds it again at the old place.
+// TestCopyOfMovedCallIsNew moves an ignored call on a branch, and adds it again at the old place.
 // One of the two must be an undecided copy.
-func TestACopyOfWhatMovedIsNew(t *testing.T) {
+func TestCopyOfMovedCallIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: t, name: "acme/copies", first: "acme/copies", number: 21}
 		h.blockEval()
@@ -171,9 +171,9 @@ func TestACopyOfWhatMovedIsNew(t *testing.T) {
 	})
 }
 
-// TestACopyOnThePrimaryBranchIsNew moves a call on the primary branch and then has it at both
+// TestCopyOnPrimaryBranchIsNew moves a call on the primary branch and then has it at both
 // places.
-func TestACopyOnThePrimaryBranchIsNew(t *testing.T) {
+func TestCopyOnPrimaryBranchIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: t, name: "acme/maincopies", first: "acme/maincopies", number: 22}
 		h.blockEval()
@@ -192,9 +192,9 @@ func TestACopyOnThePrimaryBranchIsNew(t *testing.T) {
 	})
 }
 
-// TestAMoveElsewhereJoinsNothing moves a call on a branch, where main has an equal call at the new
+// TestMoveOntoEqualCallStaysSeparate moves a call on a branch, where main has an equal call at the new
 // place. Both must remain separate findings on main.
-func TestAMoveElsewhereJoinsNothing(t *testing.T) {
+func TestMoveOntoEqualCallStaysSeparate(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: t, name: "acme/joined", first: "acme/joined", number: 23}
 		h.blockEval()
@@ -212,10 +212,10 @@ func TestAMoveElsewhereJoinsNothing(t *testing.T) {
 	})
 }
 
-// TestNoCopyPassesTheGate moves, copies and deletes calls at random on two branches, and ignores
+// TestGateBlocksCopies moves, copies and deletes calls at random on two branches, and ignores
 // some on the primary branch. Calls on the branch without a counterpart or decision there must
 // block.
-func TestNoCopyPassesTheGate(t *testing.T) {
+func TestGateBlocksCopies(t *testing.T) {
 	w := newWorld(t, storetest.Engines[0])
 	(&wire{world: w, t: t, name: "acme/any", first: "acme/any"}).blockEval()
 	storetest.Checks(t, 25)
@@ -323,10 +323,10 @@ func (h *copyHistory) scanned(ref string, files map[string][]string, count map[s
 	}
 }
 
-// TestADecisionInAChangeRequestOutlivesItsMerge decides on a moved call in a change request. Its
+// TestChangeRequestDecisionSurvivesMerge decides on a moved call in a change request. Its
 // diff scan does not report that the old place is gone, and the branch still has it from an earlier
 // full scan.
-func TestADecisionInAChangeRequestOutlivesItsMerge(t *testing.T) {
+func TestChangeRequestDecisionSurvivesMerge(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: t, name: "acme/moves", first: "acme/moves", number: 23}
 		h.blockEval()

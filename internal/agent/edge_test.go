@@ -12,9 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestLinksOfABlockedBuild checks that links use the server address of the scanner's request,
+// TestBlockedBuildLinks checks that links use the server address of the scanner's request,
 // including behind a proxy that terminates TLS.
-func TestLinksOfABlockedBuild(t *testing.T) {
+func TestBlockedBuildLinks(t *testing.T) {
 	w := newWorld(t, "sqlite", func(c *apihttp.Config) { c.TrustedProxies = loopback })
 	w.rules(model.ModeBlock)
 	w.replay("full")
@@ -47,9 +47,9 @@ func TestLinksOfABlockedBuild(t *testing.T) {
 	}
 }
 
-// TestTriedTokensAreSlowed checks that invalid tokens are rate-limited, as bearer tokens and by
+// TestInvalidTokensAreRateLimited checks that invalid tokens are rate-limited, as bearer tokens and by
 // Basic authentication, and that valid ones are not.
-func TestTriedTokensAreSlowed(t *testing.T) {
+func TestInvalidTokensAreRateLimited(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	basic := func(token string) int {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.web.URL+"/c/p/semgrep-nothing", nil)
@@ -73,9 +73,9 @@ func TestTriedTokensAreSlowed(t *testing.T) {
 	w.same("a valid one by Basic", http.StatusNotFound, basic(w.token))
 }
 
-// TestOldNamesOpenNothing checks that a token cannot access a project that moved out of its globs.
+// TestFormerNamesGrantNoAccess checks that a token cannot access a project that moved out of its globs.
 // The old name must be free.
-func TestOldNamesOpenNothing(t *testing.T) {
+func TestFormerNamesGrantNoAccess(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		p, err := tx.ProjectForScan(ctx, nil, model.Project{Name: "acme/old", RepoID: "github.com:7"})

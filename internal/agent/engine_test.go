@@ -21,9 +21,9 @@ func (w *world) scanStatus(id int64) (status string, exitCode int) {
 	return status, exitCode
 }
 
-// TestARefusedEngineEndsItsScan checks that a scan ends with an error when the Pro engine is
+// TestRefusedEngineEndsScan checks that a scan ends with an error when the Pro engine is
 // refused. A concurrent scan of the same token must complete.
-func TestARefusedEngineEndsItsScan(t *testing.T) {
+func TestRefusedEngineEndsScan(t *testing.T) {
 	each(t, func(w *world) {
 		const download = "/api/agent/deployments/deepbinary/manylinux-x86?version=1.180.0"
 		_, refused, _ := w.beginAs(w.token, claim{name: "acme/one", run: "run-one"})

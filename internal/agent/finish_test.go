@@ -64,9 +64,9 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// TestWhichScansFailed checks exit codes. A scanner exits with 1 if it has findings to report, and
+// TestScanFailureByExitCode checks exit codes. A scanner exits with 1 if it has findings to report, and
 // with higher codes after errors.
-func TestWhichScansFailed(t *testing.T) {
+func TestScanFailureByExitCode(t *testing.T) {
 	for code, failed := range map[int]bool{0: false, 1: false, 2: true, 7: true} {
 		c := completion{rep: &model.Report{}, done: semgrep.CICompletion{ExitCode: code}}
 		if c.finish(); c.rep.Failed != failed {
@@ -75,9 +75,9 @@ func TestWhichScansFailed(t *testing.T) {
 	}
 }
 
-// TestARuleOfAnotherProductIsNotAsWritten checks that a rule of the same name for another product
+// TestRuleOfOtherProductIsNotUsed checks that a rule of the same name for another product
 // does not replace the rule that ran.
-func TestARuleOfAnotherProductIsNotAsWritten(t *testing.T) {
+func TestRuleOfOtherProductIsNotUsed(t *testing.T) {
 	ran := &model.Rule{Name: "key", IssueType: model.Secrets}
 	written := asWritten(map[string]*model.Rule{"key": {Name: "key", IssueType: model.SAST}})
 	if got := written(ran); got != ran {

@@ -33,9 +33,9 @@ func (w *wire) evalScan(ref, unique string, full bool, results []model.Result) (
 	return strings.Contains(w.post(path+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{"total_time": 1}}), `"app_block_override":true`)
 }
 
-// TestALinePutAboveOthersIsNotOneOfThem adds a call above three calls on main, for a rule without
+// TestCallAddedAboveOthersIsNew adds a call above three calls on main, for a rule without
 // metavariables. The scanner assigns the id of the first one to it.
-func TestALinePutAboveOthersIsNotOneOfThem(t *testing.T) {
+func TestCallAddedAboveOthersIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/eval", first: "acme/eval", number: 11}
 		h.change(func(ctx context.Context, tx *store.Tx) error {
@@ -82,9 +82,9 @@ func TestALinePutAboveOthersIsNotOneOfThem(t *testing.T) {
 	})
 }
 
-// TestTheSameCodeOnceMoreIsNew adds a second call that is equal to one on main. A diff scan reports
+// TestDuplicatedCallIsNew adds a second call that is equal to one on main. A diff scan reports
 // only the new one, with the scanner's number among equal code.
-func TestTheSameCodeOnceMoreIsNew(t *testing.T) {
+func TestDuplicatedCallIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/twice", first: "acme/twice", number: 12}
 		h.change(func(ctx context.Context, tx *store.Tx) error {
@@ -100,9 +100,9 @@ func TestTheSameCodeOnceMoreIsNew(t *testing.T) {
 	})
 }
 
-// TestUnmutedOnABranchIsJudged removes a nosemgrep comment of main on a branch. The finding must be
+// TestUnmutedFindingOnBranchIsNew removes a nosemgrep comment of main on a branch. The finding must be
 // new on the branch.
-func TestUnmutedOnABranchIsJudged(t *testing.T) {
+func TestUnmutedFindingOnBranchIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/muted", first: "acme/muted", number: 13}
 		h.change(func(ctx context.Context, tx *store.Tx) error {
@@ -120,9 +120,9 @@ func TestUnmutedOnABranchIsJudged(t *testing.T) {
 	})
 }
 
-// TestADecisionComesBackWithItsCode edits a decided line and reverts the edit. The earlier decision
+// TestRevertedEditRestoresDecision edits a decided line and reverts the edit. The earlier decision
 // must return.
-func TestADecisionComesBackWithItsCode(t *testing.T) {
+func TestRevertedEditRestoresDecision(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/revert", first: "acme/revert", number: 14}
 		h.evalScan("main", "m1", true, evalCalls("eval(a)", "eval(b)"))
@@ -162,9 +162,9 @@ func TestADecisionComesBackWithItsCode(t *testing.T) {
 	})
 }
 
-// TestCodeBeforeAnEditIsNew edits within a long match on main, and restores the old code on
+// TestRestoredOldCodeIsNew edits within a long match on main, and restores the old code on
 // branches. The old code must be new there, although it has the same lineage.
-func TestCodeBeforeAnEditIsNew(t *testing.T) {
+func TestRestoredOldCodeIsNew(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/within", first: "acme/within", number: 15}
 		h.change(func(ctx context.Context, tx *store.Tx) error {

@@ -13,10 +13,10 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestReportsOfOneRefAtOnce uploads concurrent reports of scanners and another tool for one ref.
+// TestConcurrentReportsOfOneRef uploads concurrent reports of scanners and another tool for one ref.
 // Each must be applied completely. The result must equal that of serial uploads in the order of
 // completion.
-func TestReportsOfOneRefAtOnce(t *testing.T) {
+func TestConcurrentReportsOfOneRef(t *testing.T) {
 	each(t, func(w *world) {
 		p := &wire{world: w, t: w.T, name: "acme/busy", first: "acme/busy", number: 1}
 		p.serve()

@@ -25,14 +25,14 @@ var wireHistories = flag.Int("wire.histories", 0, "random histories over the wir
 // blocking is the rule that fails builds.
 const blocking = "r1"
 
-// TestHistoriesOverTheWire uploads random histories of projects. They contain full and diff scans,
+// TestRandomUploadHistories uploads random histories of projects. They contain full and diff scans,
 // also concurrent, late, repeated, failed and unfinished ones, and imports of JSON and of another
 // tool. Meanwhile findings are triaged, policies change, repositories are renamed and branches
 // deleted.
 //
 // Findings of an applied scan must be open; other findings are open only if the scan is partial.
 // Scans that do not count and repeated ones must change nothing. The gate must block new findings.
-func TestHistoriesOverTheWire(t *testing.T) {
+func TestRandomUploadHistories(t *testing.T) {
 	for engine, count := range map[string]int{storetest.Engines[0]: 40, storetest.Engines[1]: 15} {
 		t.Run(engine, func(t *testing.T) {
 			if *wireHistories > 0 {

@@ -19,7 +19,7 @@ import (
 
 const requestKey = "0b1f4c3e-6f5a-4d6e-9c1b-0a7d5e2f9b11"
 
-func askFor(key string) []byte { return fmt.Appendf(nil, `{"token_request_key":%q}`, key) }
+func tokenRequestBody(key string) []byte { return fmt.Appendf(nil, `{"token_request_key":%q}`, key) }
 
 // codeOf returns the code on the page that a scanner opens.
 func (w *world) codeOf(key string) string {
@@ -32,11 +32,11 @@ func (w *world) codeOf(key string) string {
 	return found[1]
 }
 
-// TestLoginThatIsDeniedGivesNone checks that a denied request never gets a token.
-func TestLoginThatIsDeniedGivesNone(t *testing.T) {
+// TestDeniedLoginGrantsNoToken checks that a denied request never gets a token.
+func TestDeniedLoginGrantsNoToken(t *testing.T) {
 	each(t, func(w *world) {
 		ask := func() int {
-			status, _ := w.send("POST", "/api/agent/tokens/requests", "", askFor(requestKey))
+			status, _ := w.send("POST", "/api/agent/tokens/requests", "", tokenRequestBody(requestKey))
 			return status
 		}
 		before := ask()
@@ -52,11 +52,11 @@ func TestLoginThatIsDeniedGivesNone(t *testing.T) {
 	})
 }
 
-func TestLoginGivesATokenOnce(t *testing.T) {
+func TestLoginGrantsTokenOnce(t *testing.T) {
 	each(t, func(w *world) {
 		const poll = "/api/agent/tokens/requests"
 		for range 2 {
-			if status, text := w.send("POST", poll, "", askFor(requestKey)); status != http.StatusNotFound {
+			if status, text := w.send("POST", poll, "", tokenRequestBody(requestKey)); status != http.StatusNotFound {
 				w.Errorf("before the approval: %d %s", status, text)
 			}
 		}
@@ -70,7 +70,7 @@ func TestLoginGivesATokenOnce(t *testing.T) {
 		})
 		tokens := w.tokens()
 		w.same("tokens before it is fetched", 1, tokens)
-		status, text := w.send("POST", poll, "", askFor(requestKey))
+		status, text := w.send("POST", poll, "", tokenRequestBody(requestKey))
 		var got struct {
 			Token    string
 			UserName string `json:"user_name"`
@@ -78,7 +78,7 @@ func TestLoginGivesATokenOnce(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK || got.UserName != "laptop" {
 			w.Fatalf("approved: %d %s", status, text)
 		}
-		if status, text := w.send("POST", poll, "", askFor(requestKey)); status != http.StatusNotFound {
+		if status, text := w.send("POST", poll, "", tokenRequestBody(requestKey)); status != http.StatusNotFound {
 			w.Errorf("the second time: %d %s", status, text)
 		}
 		w.same("tokens", 2, w.tokens())
@@ -92,7 +92,7 @@ func TestLoginGivesATokenOnce(t *testing.T) {
 			if strings.Contains(w.log.String(), secret) {
 				w.Errorf("the log holds the %s", what)
 			}
-			w.noneHolds(what, secret)
+			w.assertNotStored(what, secret)
 		}
 	})
 }
@@ -106,8 +106,8 @@ func (w *world) tokens() (n int) {
 	return n
 }
 
-// noneHolds checks that no file of the store contains a secret.
-func (w *world) noneHolds(what, secret string) {
+// assertNotStored checks that no file of the store contains a secret.
+func (w *world) assertNotStored(what, secret string) {
 	w.Helper()
 	err := filepath.WalkDir(w.config.Dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -166,19 +166,19 @@ func TestLoginsAreLimited(t *testing.T) {
 	}
 	count := map[int]int{}
 	for i := range 70 {
-		status, _ := w.send("POST", "/api/agent/tokens/requests", "", askFor(fmt.Sprintf("%s-%d", requestKey, i)))
+		status, _ := w.send("POST", "/api/agent/tokens/requests", "", tokenRequestBody(fmt.Sprintf("%s-%d", requestKey, i)))
 		count[status]++
 	}
 	// 60 requests are allowed at once, of which five were invalid. 20 may wait.
 	w.same("answers by status", map[int]int{404: 20, 429: 50}, count)
 }
 
-// TestLoginWaitsForRoom checks a scanner whose approver has reached the maximum number of tokens.
+// TestLoginAtTokenLimit checks a scanner whose approver has reached the maximum number of tokens.
 // It must get an error, and the token once one is free.
-func TestLoginWaitsForRoom(t *testing.T) {
+func TestLoginAtTokenLimit(t *testing.T) {
 	each(t, func(w *world) {
 		const poll = "/api/agent/tokens/requests"
-		w.send("POST", poll, "", askFor(requestKey))
+		w.send("POST", poll, "", tokenRequestBody(requestKey))
 		code := w.codeOf(requestKey)
 		var made []model.Token
 		w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -198,12 +198,12 @@ func TestLoginWaitsForRoom(t *testing.T) {
 			return err
 		})
 		for range 2 {
-			if status, text := w.send("POST", poll, "", askFor(requestKey)); status != http.StatusConflict {
+			if status, text := w.send("POST", poll, "", tokenRequestBody(requestKey)); status != http.StatusConflict {
 				w.Errorf("with no room: %d %s", status, text)
 			}
 		}
 		w.update(func(ctx context.Context, tx *store.Tx) error { return tx.RevokeToken(ctx, made[7].ID) })
-		if status, text := w.send("POST", poll, "", askFor(requestKey)); status != http.StatusOK || !strings.Contains(text, "laptop") {
+		if status, text := w.send("POST", poll, "", tokenRequestBody(requestKey)); status != http.StatusOK || !strings.Contains(text, "laptop") {
 			w.Errorf("with room: %d %s", status, text)
 		}
 	})

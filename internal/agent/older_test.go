@@ -57,9 +57,9 @@ func (w *world) encode(v any) []byte {
 	return text
 }
 
-// TestSideRequests checks the responses to other requests of scanners. Errors of unsupported
+// TestOtherScannerRequests checks the responses to other requests of scanners. Errors of unsupported
 // requests must contain the alternative.
-func TestSideRequests(t *testing.T) {
+func TestOtherScannerRequests(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.rules(model.ModeMonitor)
 	for request, want := range map[string]string{
@@ -97,8 +97,8 @@ func TestSideRequests(t *testing.T) {
 	}
 }
 
-// TestScanOfNothing uploads a scan of a repository without commits, in which every list is empty.
-func TestScanOfNothing(t *testing.T) {
+// TestScanOfEmptyRepository uploads a scan of a repository without commits, in which every list is empty.
+func TestScanOfEmptyRepository(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.ok("POST", "/api/cli/v2/scans", []byte(`{"project_metadata":{"repository":"acme/empty","branch":null,"commit":null,"is_full_scan":true,"scan_environment":"git"},
 		"scan_metadata":{"unique_id":"empty-1","requested_products":[],"dry_run":false},"project_config":null}`))
@@ -108,9 +108,9 @@ func TestScanOfNothing(t *testing.T) {
 	w.same("the scan", "SCAN_STATUS_COMPLETED", w.scans()[0].Status)
 }
 
-// TestZombieScan checks that a scan is shown as never finished after an hour. A late upload must
+// TestUnfinishedScanAcceptsLateUpload checks that a scan is shown as never finished after an hour. A late upload must
 // still be accepted.
-func TestZombieScan(t *testing.T) {
+func TestUnfinishedScanAcceptsLateUpload(t *testing.T) {
 	each(t, func(w *world) {
 		path := w.results()
 		w.clock.Advance(model.ScanTimeout + 1e9)

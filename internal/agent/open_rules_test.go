@@ -35,8 +35,8 @@ func (w *world) openRules(open bool) {
 	w.update(func(ctx context.Context, tx *store.Tx) error { return tx.OpenRules(ctx, open) })
 }
 
-// TestRulesNeedATokenUnlessTheyAreOpen checks all routes of rules.
-func TestRulesNeedATokenUnlessTheyAreOpen(t *testing.T) {
+// TestRulesRequireTokenUnlessPublic checks all routes of rules.
+func TestRulesRequireTokenUnlessPublic(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeMonitor)
 		bare := []string{"/c/p/code", "/p/code", "/c/r/eqeq", "/r/eqeq"}
@@ -85,9 +85,9 @@ func TestRulesNeedATokenUnlessTheyAreOpen(t *testing.T) {
 	})
 }
 
-// TestStrangersAreCountedBeforeTheLookup checks that requests without a token are counted before
+// TestAnonymousRequestsAreCountedBeforeLookup checks that requests without a token are counted before
 // any lookup, even if no rules are public. Requests with a token are not counted.
-func TestStrangersAreCountedBeforeTheLookup(t *testing.T) {
+func TestAnonymousRequestsAreCountedBeforeLookup(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.rules(model.ModeMonitor)
 	count := map[int]int{}

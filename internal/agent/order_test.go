@@ -59,10 +59,10 @@ func (r *racer) end(s raced) (warnings, answer string) {
 	return warnings, r.post(s.path+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{}, "dependencies": map[string]any{}})
 }
 
-// TestOlderScanThatEndsLast runs two scans of one ref concurrently. The older one must be marked as
+// TestOlderScanEndingLast runs two scans of one ref concurrently. The older one must be marked as
 // not counting, in its response and in lists. Its commit must still be judged, because the branch
 // may be reset to it and merged.
-func TestOlderScanThatEndsLast(t *testing.T) {
+func TestOlderScanEndingLast(t *testing.T) {
 	each(t, func(w *world) {
 		for _, full := range []bool{true, false} {
 			r := newRacer(w)
@@ -93,9 +93,9 @@ func TestOlderScanThatEndsLast(t *testing.T) {
 	})
 }
 
-// TestOldCommitAgain scans a commit with later scans. On a branch it must be judged; on the primary
+// TestRescanOfOldCommit scans a commit with later scans. On a branch it must be judged; on the primary
 // branch it must not fail the build.
-func TestOldCommitAgain(t *testing.T) {
+func TestRescanOfOldCommit(t *testing.T) {
 	each(t, func(w *world) {
 		r := newRacer(w)
 		r.end(r.run("main", "c0", true))
@@ -139,8 +139,8 @@ func TestLateImport(t *testing.T) {
 	})
 }
 
-// TestOutcomeOfARun requests the scan of a run while another scan of the ref ends.
-func TestOutcomeOfARun(t *testing.T) {
+// TestRunOutcome requests the scan of a run while another scan of the ref ends.
+func TestRunOutcome(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	r := newRacer(w)
 	r.end(r.run("main", "c0", true))

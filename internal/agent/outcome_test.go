@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestWhatAScanCameTo requests the outcome like redoubt ci, and with a token without access to the
+// TestScanOutcome requests the outcome like redoubt ci, and with a token without access to the
 // project.
-func TestWhatAScanCameTo(t *testing.T) {
+func TestScanOutcome(t *testing.T) {
 	const path = "/api/agent/scans/outcome?project=acme/demo&ref="
 	type told struct {
 		ScanID  int64              `json:"scan_id"`

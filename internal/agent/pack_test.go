@@ -6,9 +6,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestPackedResultsKeepTheirRule checks that results retain their rule, including one that the
+// TestPackedResultsRetainRule checks that results retain their rule, including one that the
 // report does not list.
-func TestPackedResultsKeepTheirRule(t *testing.T) {
+func TestPackedResultsRetainRule(t *testing.T) {
 	listed, other := &model.Rule{Name: "listed"}, &model.Rule{Name: "other"}
 	text, err := pack(&model.Report{
 		Tool: "semgrep", Rules: []*model.Rule{listed},
@@ -29,8 +29,8 @@ func TestPackedResultsKeepTheirRule(t *testing.T) {
 	}
 }
 
-// TestFaultsOfABeginningComeInOrder checks that equal requests get equal responses.
-func TestFaultsOfABeginningComeInOrder(t *testing.T) {
+// TestFaultsOfStartRequestAreOrdered checks that equal requests get equal responses.
+func TestFaultsOfStartRequestAreOrdered(t *testing.T) {
 	for range 20 {
 		var b beginRequest
 		b.Scan.UniqueID = "u"

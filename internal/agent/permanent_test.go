@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestWhatAnotherTryMends checks that outages that the scan cannot have caused are retried without
+// TestOutagesAreRetriedWithoutLimit checks that outages that the scan cannot have caused are retried without
 // limit.
-func TestWhatAnotherTryMends(t *testing.T) {
+func TestOutagesAreRetriedWithoutLimit(t *testing.T) {
 	for err, last := range map[error]bool{ // whether the last attempt ends the scan
 		fmt.Errorf("%w: gone", model.ErrUnreachable):   true,
 		fmt.Errorf("%w: full", model.ErrDiskFull):      false,

@@ -45,10 +45,10 @@ func (w *world) works(r *queue.Queue, until func() bool) {
 	all.Wait()
 }
 
-// TestAScanThatBreaksTheConnectionEnds checks that a scan ends if PostgreSQL drops the connection
+// TestScanThatBreaksConnectionFails checks that a scan ends if PostgreSQL drops the connection
 // each time. The scanner must get an error, and the next scan must be applied. An outage of the
 // whole database must not end scans.
-func TestAScanThatBreaksTheConnectionEnds(t *testing.T) {
+func TestScanThatBreaksConnectionFails(t *testing.T) {
 	w := newWorld(t, "postgres")
 	w.stop()
 	w.agent.Wait = 0
@@ -86,9 +86,9 @@ func TestAScanThatBreaksTheConnectionEnds(t *testing.T) {
 	})
 }
 
-// TestAScanThatPostgreSQLCancelsEnds checks that a scan ends if PostgreSQL cancels a statement each
+// TestScanCanceledByPostgresFails checks that a scan ends if PostgreSQL cancels a statement each
 // time, for example after a statement_timeout.
-func TestAScanThatPostgreSQLCancelsEnds(t *testing.T) {
+func TestScanCanceledByPostgresFails(t *testing.T) {
 	w := newWorld(t, "postgres")
 	w.stop()
 	w.agent.Wait = 0

@@ -31,9 +31,9 @@ func (w *world) savePolicy(slug string, change func(*model.Policy)) (saved model
 	return saved
 }
 
-// TestPathsExcludedWhileAScanRuns excludes a folder between the results and the completion of a
+// TestPathsExcludedDuringScan excludes a folder between the results and the completion of a
 // scan. It includes the folder again for a later scan.
-func TestPathsExcludedWhileAScanRuns(t *testing.T) {
+func TestPathsExcludedDuringScan(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeMonitor)
 		path := w.begin("full")
@@ -63,10 +63,10 @@ func TestPathsExcludedWhileAScanRuns(t *testing.T) {
 	})
 }
 
-// TestAProjectThatLeavesAPolicyIsServedItsRulesNoMore serves a rule to a project by a restricted
+// TestProjectRemovedFromPolicyLosesItsRules serves a rule to a project by a restricted
 // policy, and then removes the project from it. Its findings must remain until a full scan, because
 // a diff scan removes nothing from main.
-func TestAProjectThatLeavesAPolicyIsServedItsRulesNoMore(t *testing.T) {
+func TestProjectRemovedFromPolicyLosesItsRules(t *testing.T) {
 	each(t, func(w *world) {
 		w.rules(model.ModeMonitor)
 		further := w.savePolicy("further", func(p *model.Policy) { p.Scope.Projects = model.ProjectGlobs{"**"} })

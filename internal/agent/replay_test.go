@@ -171,7 +171,7 @@ func (w *world) send(method, path, token string, body []byte) (int, string) {
 	if !strings.HasPrefix(path, "/api/v1/") {
 		var v any
 		if strings.HasSuffix(strings.Split(res.Header.Get("Content-Type"), ";")[0], "json") {
-			if err := json.Unmarshal(text, &v); err != nil || holdsNull(v) {
+			if err := json.Unmarshal(text, &v); err != nil || containsNull(v) {
 				w.Errorf("%s %s answers a null or no JSON: %s (%v)", method, path, text, err)
 			}
 		}
@@ -179,18 +179,18 @@ func (w *world) send(method, path, token string, body []byte) (int, string) {
 	return res.StatusCode, string(bytes.TrimSpace(text))
 }
 
-func holdsNull(v any) bool {
+func containsNull(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true
 	case map[string]any:
 		for _, member := range v {
-			if holdsNull(member) {
+			if containsNull(member) {
 				return true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(v, holdsNull)
+		return slices.ContainsFunc(v, containsNull)
 	}
 	return false
 }

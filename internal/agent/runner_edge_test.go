@@ -29,9 +29,9 @@ func (w *world) runners() (list []model.Runner) {
 	return list
 }
 
-// TestHowLongARunnerMayWait checks that a runner may wait up to 30 seconds. It must be known from
+// TestRunnerWaitLimit checks that a runner may wait up to 30 seconds. It must be known from
 // its first request, with and without runs.
-func TestHowLongARunnerMayWait(t *testing.T) {
+func TestRunnerWaitLimit(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.from(model.CloneSource{URL: "https://git.example/x"}, nil)
 	c := w.runner()
@@ -62,9 +62,9 @@ func TestHowLongARunnerMayWait(t *testing.T) {
 	}
 }
 
-// TestWhatARunnerIsGivenToFetchWith checks credentials of runs. A public repository has none, an
+// TestRunCredentials checks credentials of runs. A public repository has none, an
 // unknown one ends the run with the reason, and an outage postpones it.
-func TestWhatARunnerIsGivenToFetchWith(t *testing.T) {
+func TestRunCredentials(t *testing.T) {
 	made := func(context.Context) (string, error) { return "made", nil }
 	for what, c := range map[string]struct {
 		project    string
@@ -119,8 +119,8 @@ func TestWhatARunnerIsGivenToFetchWith(t *testing.T) {
 	}
 }
 
-// TestAServerWithoutConnectionsEndsRuns checks that runs end with the reason.
-func TestAServerWithoutConnectionsEndsRuns(t *testing.T) {
+// TestServerWithoutConnectionsEndsRuns checks that runs end with the reason.
+func TestServerWithoutConnectionsEndsRuns(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	queued := w.queueRun("acme/payments")
 	if run, err := w.runner().LeaseRun(t.Context(), api.LeaseRunRequest{Name: "r"}); run != nil || err != nil {
@@ -131,9 +131,9 @@ func TestAServerWithoutConnectionsEndsRuns(t *testing.T) {
 	}
 }
 
-// TestWhatEndsARun checks that a runner must send one of four final states, a known failure and a
+// TestFinishRunValidation checks that a runner must send one of four final states, a known failure and a
 // numeric scan id. Rejected requests must not change the run.
-func TestWhatEndsARun(t *testing.T) {
+func TestFinishRunValidation(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.from(model.CloneSource{URL: "https://git.example/x"}, nil)
 	c := w.runner()

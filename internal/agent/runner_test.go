@@ -74,7 +74,7 @@ func status(err error) int {
 	return 0
 }
 
-func TestRunnerTakesARunToItsEnd(t *testing.T) {
+func TestRunnerCompletesRun(t *testing.T) {
 	eachRunners(t, func(w *world) {
 		t := w.T
 		c := w.runner()
@@ -133,9 +133,9 @@ func TestRunnerTakesARunToItsEnd(t *testing.T) {
 	})
 }
 
-// TestRunsAreTheirRunnersAlone checks that other tokens, including those of other runners, cannot
+// TestRunsAreAccessibleOnlyToTheirRunner checks that other tokens, including those of other runners, cannot
 // access runs. A restricted token must only get runs of its projects.
-func TestRunsAreTheirRunnersAlone(t *testing.T) {
+func TestRunsAreAccessibleOnlyToTheirRunner(t *testing.T) {
 	eachRunners(t, func(w *world) {
 		t := w.T
 		w.queueRun("acme/payments")
@@ -186,9 +186,9 @@ func TestRunsAreTheirRunnersAlone(t *testing.T) {
 	})
 }
 
-// TestRunWithoutARepositoryEnds checks that the run ends with a reason, and that the next one is
+// TestRunWithoutRepositoryEnds checks that the run ends with a reason, and that the next one is
 // leased.
-func TestRunWithoutARepositoryEnds(t *testing.T) {
+func TestRunWithoutRepositoryEnds(t *testing.T) {
 	eachRunners(t, func(w *world) {
 		t := w.T
 		lost := w.queueRun("lost/one")
@@ -203,7 +203,7 @@ func TestRunWithoutARepositoryEnds(t *testing.T) {
 	})
 }
 
-func TestARunnerThatFailsIsTriedAgain(t *testing.T) {
+func TestFailedRunIsRetried(t *testing.T) {
 	eachRunners(t, func(w *world) {
 		t := w.T
 		queued := w.queueRun("acme/payments")
@@ -231,9 +231,9 @@ func TestARunnerThatFailsIsTriedAgain(t *testing.T) {
 	})
 }
 
-// TestTheTokenOfARunIsOfItsRun checks that the token is restricted to its run, because scanned code
+// TestRunTokenIsRestrictedToRun checks that the token is restricted to its run, because scanned code
 // may compromise the scanner.
-func TestTheTokenOfARunIsOfItsRun(t *testing.T) {
+func TestRunTokenIsRestrictedToRun(t *testing.T) {
 	eachRunners(t, func(w *world) {
 		t := w.T
 		w.queueRun("acme/payments")
@@ -331,9 +331,9 @@ func TestRunReportsOnlyItsOwnScan(t *testing.T) {
 	})
 }
 
-// TestAHostMakesAPasswordForARun checks that the password is created outside of any transaction. If
+// TestRunPasswordIsCreatedByHost checks that the password is created outside of any transaction. If
 // this fails, the run must wait for another attempt.
-func TestAHostMakesAPasswordForARun(t *testing.T) {
+func TestRunPasswordIsCreatedByHost(t *testing.T) {
 	eachRunners(t, func(w *world) {
 		t := w.T
 		var fails error

@@ -39,9 +39,9 @@ func TestPrintableIsShortTextWithoutTokens(t *testing.T) {
 	})
 }
 
-// TestLogsOfRunsHideSecrets checks that logs of runs are redacted like scanners' texts and retain
+// TestRunLogsHideSecrets checks that logs of runs are redacted like scanners' texts and retain
 // their lines.
-func TestLogsOfRunsHideSecrets(t *testing.T) {
+func TestRunLogsHideSecrets(t *testing.T) {
 	for text, want := range map[string]string{
 		"one\ntwo\n": "one\ntwo\n",
 		"got rdt_1_" + strings.Repeat("a", 40) + "\nrest\n":                          "got [REDACTED]\nrest\n",

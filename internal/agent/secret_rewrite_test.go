@@ -25,10 +25,10 @@ func tokens(metadata map[string]any, down int) string {
 	return string(reporttest.Semgrep(results...))
 }
 
-// TestDecisionsStayWhenARuleProvesToLookForSecrets uploads a report that declares a rule a secrets
+// TestDecisionsRemainWhenRuleBecomesSecretsRule uploads a report that declares a rule a secrets
 // rule. It contains the findings as hashed secrets on other lines. Decisions must remain, and no
 // digest of code.
-func TestDecisionsStayWhenARuleProvesToLookForSecrets(t *testing.T) {
+func TestDecisionsRemainWhenRuleBecomesSecretsRule(t *testing.T) {
 	each(t, func(w *world) {
 		w.imports("", tokens(nil, 0))
 		before, ids := w.code("main")
@@ -48,7 +48,7 @@ func TestDecisionsStayWhenARuleProvesToLookForSecrets(t *testing.T) {
 				}
 			}
 		}
-		if w.config.Dir != "" && len(w.standing(guesses)) == 0 {
+		if w.config.Dir != "" && len(w.storedTexts(guesses)) == 0 {
 			t.Fatal("the test looks for what was never there")
 		}
 		w.imports("", tokens(map[string]any{"product": "secrets"}, 3))
@@ -63,7 +63,7 @@ func TestDecisionsStayWhenARuleProvesToLookForSecrets(t *testing.T) {
 				t.Errorf("finding %d was of %v and is of %v", f.ID, was[i].CreatedAt, f.CreatedAt)
 			}
 		}
-		w.same("what stands in the tables of findings", []string(nil), w.standing(guesses))
+		w.same("what stands in the tables of findings", []string(nil), w.storedTexts(guesses))
 		w.imports("", tokens(map[string]any{"product": "secrets"}, 0))
 		w.same("once more, on the lines from before", []string{"a.py:3 OPEN", "a.py:9 IGNORED"}, w.placesOfSecrets())
 	})
@@ -100,8 +100,8 @@ func (w *world) placesOfSecrets() (list []string) {
 	return list
 }
 
-// standing returns the texts that the columns of the finding tables contain.
-func (w *world) standing(texts []string) (found []string) {
+// storedTexts returns the texts that the columns of the finding tables contain.
+func (w *world) storedTexts(texts []string) (found []string) {
 	w.Helper()
 	if w.config.Dir == "" {
 		return nil

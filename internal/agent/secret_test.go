@@ -43,10 +43,10 @@ func (w *world) captured(name string) string {
 	return string(text)
 }
 
-// TestASecretIsOneHoweverItComes uploads the scanner's request, JSON and SARIF of the same run in
+// TestSecretIsOneFindingInAllFormats uploads the scanner's request, JSON and SARIF of the same run in
 // all orders. All must be one source, and decisions must apply to all
 // (docs/explanation/identity.md).
-func TestASecretIsOneHoweverItComes(t *testing.T) {
+func TestSecretIsOneFindingInAllFormats(t *testing.T) {
 	ways := map[string]func(*world){
 		"ci":    func(w *world) { w.replay("full") },
 		"json":  func(w *world) { w.imports("", w.captured("full.json")) },
@@ -129,9 +129,9 @@ func silent() string {
 const told = `{"version":"1.180.0","errors":[],"paths":{"scanned":["c.py"]},"results":[{"check_id":"acme.tokens","path":"c.py",
 	"start":{"line":1,"col":1},"end":{"line":1,"col":4},"extra":{"severity":"ERROR","message":"x","metadata":{"product":"secrets"},"lines":"abc"}}]}`
 
-// TestFindingsOfARuleThatProvesToLookForSecrets checks that the declaring upload converts findings
+// TestFindingsConvertedToSecrets checks that the declaring upload converts findings
 // to secrets. They must retain ids and triage, and no quoted text may remain.
-func TestFindingsOfARuleThatProvesToLookForSecrets(t *testing.T) {
+func TestFindingsConvertedToSecrets(t *testing.T) {
 	each(t, func(w *world) {
 		w.imports("", silent())
 		before, ids := w.code("main")
@@ -158,15 +158,15 @@ func TestFindingsOfARuleThatProvesToLookForSecrets(t *testing.T) {
 		}
 		w.same("secrets", want, got)
 		w.same("how many: two on a line, and that line again", 5, len(rows))
-		w.bodiesHold(plainSecret, false)
+		w.bodiesContain(plainSecret, false)
 		w.same("files with the secret", []string(nil), w.holding(plainSecret))
 		w.imports("", silent())
 		w.same("the same report again", rows, w.secretRows())
 	})
 }
 
-// bodiesHold checks whether the stored body of every finding contains a text.
-func (w *world) bodiesHold(text string, want bool) {
+// bodiesContain checks whether the stored body of every finding contains a text.
+func (w *world) bodiesContain(text string, want bool) {
 	w.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		page, _, err := tx.SecretsPage(ctx, model.SecretFilter{}, 0, 100)
@@ -201,9 +201,9 @@ func (w *world) holding(text string) (files []string) {
 	return files
 }
 
-// TestKnownRulesAreKnownOfScanners checks that a secrets rule of an import applies to scans. This
+// TestImportedSecretsRuleAppliesToScans checks that a secrets rule of an import applies to scans. This
 // includes a scan whose results were stored before the import.
-func TestKnownRulesAreKnownOfScanners(t *testing.T) {
+func TestImportedSecretsRuleAppliesToScans(t *testing.T) {
 	told := strings.ReplaceAll(told, "acme.tokens", "js-eval")
 	for name, run := range map[string]func(*world){
 		"before the scan": func(w *world) {

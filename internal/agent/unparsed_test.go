@@ -27,9 +27,9 @@ func (w *wire) parsedScan(ref, unique string, full bool, parsed int, calls ...st
 	return strings.Contains(answer, `"app_block_override":true`)
 }
 
-// TestWhatAnErrorOfSyntaxHidIsNoNews checks that a finding hidden by a syntax error is not new when
+// TestFindingBehindSyntaxErrorIsNotNew checks that a finding hidden by a syntax error is not new when
 // it returns at the same place. The scanner only reports that parsing was incomplete.
-func TestWhatAnErrorOfSyntaxHidIsNoNews(t *testing.T) {
+func TestFindingBehindSyntaxErrorIsNotNew(t *testing.T) {
 	type scan struct {
 		ref    string
 		parsed int

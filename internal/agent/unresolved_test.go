@@ -6,9 +6,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestAManifestThatTheScannerDoesNotResolve removes a line from setup.py. The scanner searches the
+// TestUnresolvedManifest removes a line from setup.py. The scanner searches the
 // file as code, and reports nothing about it as a manifest.
-func TestAManifestThatTheScannerDoesNotResolve(t *testing.T) {
+func TestUnresolvedManifest(t *testing.T) {
 	each(t, func(w *world) {
 		h := &wire{world: w, t: w, name: "acme/setup", first: "acme/setup", number: 9}
 		h.serve()

@@ -28,9 +28,9 @@ func (w *world) tokenOf(user model.User, scopes ...model.Scope) (string, model.U
 	return w.newToken(model.Token{Name: "of " + user.Name, UserID: user.ID, Scopes: scopes}), user
 }
 
-// TestWhoseATokenIs checks the user of a token with all required members, and the error for a token
+// TestTokenUser checks the user of a token with all required members, and the error for a token
 // without a user.
-func TestWhoseATokenIs(t *testing.T) {
+func TestTokenUser(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	token, ada := w.tokenOf(model.User{Name: "ada", DisplayName: "Ada Lovelace"}, model.ScopeWebAPI, model.ScopeReadOnly)
 	status, text := w.send(http.MethodGet, "/api/auth/users/current", token, nil)
@@ -57,8 +57,8 @@ with click.Context(click.Command("mcp"), obj=SemgrepState()):
     sys.stdout.write(get_current_user_from_jwt(os.environ["TOKEN"]).model_dump_json())
 `
 
-// TestTheScannersAssistantLearnsWhoAsks checks the response with the assistant's own code.
-func TestTheScannersAssistantLearnsWhoAsks(t *testing.T) {
+// TestAssistantReadsTokenUser checks the response with the assistant's own code.
+func TestAssistantReadsTokenUser(t *testing.T) {
 	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
 	if semgrep == "" {
 		t.Skip("REDOUBT_TEST_SEMGREP names no semgrep: make setup installs it")

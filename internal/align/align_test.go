@@ -124,9 +124,9 @@ func drawn(t *rapid.T, withCode bool) (old, next []Row, oldIDs, newIDs []int, pa
 	return old, next, oldIDs, newIDs, Rows(old, next, anywhere)
 }
 
-// TestNoDecisionOnOtherCode checks that a decision is not transferred to other code while its own
+// TestDecisionIsNotTransferredToOtherCode checks that a decision is not transferred to other code while its own
 // code is in the file.
-func TestNoDecisionOnOtherCode(t *testing.T) {
+func TestDecisionIsNotTransferredToOtherCode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, next, _, _, pairs := drawn(t, true)
 		taken := map[int]bool{}
@@ -142,9 +142,9 @@ func TestNoDecisionOnOtherCode(t *testing.T) {
 	})
 }
 
-// TestNoLossOfWhatIsClear checks that code that is unique in a file, before and after, is paired
+// TestUniqueCodeIsPaired checks that code that is unique in a file, before and after, is paired
 // with itself.
-func TestNoLossOfWhatIsClear(t *testing.T) {
+func TestUniqueCodeIsPaired(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, next, oldIDs, newIDs, pairs := drawn(t, true)
 		to := map[int]int{}
@@ -171,8 +171,8 @@ func TestNoLossOfWhatIsClear(t *testing.T) {
 	})
 }
 
-// TestTheSameAgainIsTheSame checks that a repeated upload changes nothing, with and without code.
-func TestTheSameAgainIsTheSame(t *testing.T) {
+// TestRepeatedUploadChangesNothing checks that a repeated upload changes nothing, with and without code.
+func TestRepeatedUploadChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows, _ := (&editor{t: t}).tree().scan(rapid.Bool().Draw(t, "with code"))
 		var want []Pair
@@ -185,8 +185,8 @@ func TestTheSameAgainIsTheSame(t *testing.T) {
 	})
 }
 
-// TestTheOrderOfAReportMeansNothing checks that the order of a report has no effect.
-func TestTheOrderOfAReportMeansNothing(t *testing.T) {
+// TestReportOrderHasNoEffect checks that the order of a report has no effect.
+func TestReportOrderHasNoEffect(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, next, oldIDs, newIDs, pairs := drawn(t, rapid.Bool().Draw(t, "with code"))
 		at := rapid.Permutation(indexes(len(next))).Draw(t, "order")
@@ -271,8 +271,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestManyFilesOfOneNameDeepDown checks that deep paths are not compared beyond a limit.
-func TestManyFilesOfOneNameDeepDown(t *testing.T) {
+// TestDeepPathComparisonIsLimited checks that deep paths are not compared beyond a limit.
+func TestDeepPathComparisonIsLimited(t *testing.T) {
 	const files = 65 // more pairs than the limit
 	for depth, want := range map[int]int{10: files, 1000: 0} {
 		var old, next []Row

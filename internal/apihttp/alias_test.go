@@ -50,10 +50,10 @@ func TestReadinessCheckIsReadyz(t *testing.T) {
 	}
 }
 
-// TestPartsOfAliases checks the addresses of tags and settings of a project with a short name. A
+// TestAliasSubresources checks the addresses of tags and settings of a project with a short name. A
 // method that projects do not support applies to the part. Authentication comes first, and the
 // Allow header matches openapi.json.
-func TestPartsOfAliases(t *testing.T) {
+func TestAliasSubresources(t *testing.T) {
 	const acme = "/api/v1/deployments/acme"
 	h := newHarness(t)
 	h.wantProblem(h.send(http.MethodPut, acme+"/projects/0/tags", `{"tags":["x"]}`, "Authorization", ""), api.CodeUnauthenticated)

@@ -35,7 +35,7 @@ func TestAnnotations(t *testing.T) {
 	h.wantProblem(h.send(http.MethodPatch, findingsPath+"/999", `{"external_ticket":null}`), api.CodeNotFound)
 }
 
-func TestAnnotationsAreFilteredOn(t *testing.T) {
+func TestFindingsFilterByAnnotation(t *testing.T) {
 	h := newHarness(t)
 	ctx := t.Context()
 	id := h.importFindings().Imports[0].Items[0].FindingID

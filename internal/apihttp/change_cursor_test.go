@@ -12,9 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestListsHaveAChangesCursor checks that a client can follow the feed from the cursor of a list
+// TestListsReturnChangesCursor checks that a client can follow the feed from the cursor of a list
 // or an export without losing changes. Tokens that may not follow the feed get no cursor.
-func TestListsHaveAChangesCursor(t *testing.T) {
+func TestListsReturnChangesCursor(t *testing.T) {
 	for name, c := range map[string]struct {
 		target  string
 		headers []string

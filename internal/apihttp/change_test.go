@@ -44,9 +44,9 @@ func (f *follower) take(a *api.FindingChangesResponse) {
 	f.cursor = a.Cursor
 }
 
-// TestFollowersMirrorTheFindings checks that clients that follow the feed have the same findings as
+// TestChangeFeedMirrorsFindings checks that clients that follow the feed have the same findings as
 // the list. The changes, the interval of calls and the page size vary.
-func TestFollowersMirrorTheFindings(t *testing.T) {
+func TestChangeFeedMirrorsFindings(t *testing.T) {
 	h := newHarness(t)
 	rnd := rand.New(rand.NewPCG(7, 11))
 	followers := make([]follower, 3)
@@ -155,9 +155,9 @@ func TestExpiredChanges(t *testing.T) {
 	h.wantProblem(h.send(http.MethodGet, at, ""), api.CodeNotFound)
 }
 
-// TestChangesSinceATime checks that a client that starts at a time gets all later changes and
+// TestChangesSinceTime checks that a client that starts at a time gets all later changes and
 // removals. By cursors it then reaches the state of the lists.
-func TestChangesSinceATime(t *testing.T) {
+func TestChangesSinceTime(t *testing.T) {
 	h := newHarness(t)
 	rnd := rand.New(rand.NewPCG(3, 5))
 	for range 10 {

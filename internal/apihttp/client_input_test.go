@@ -59,9 +59,9 @@ func TestHostedValuesAreCaseInsensitive(t *testing.T) {
 	}
 }
 
-// TestLicenseFiltersNameTheMissingPolicy checks that a header marks an empty list of blocked
+// TestLicenseFilterReportsMissingPolicy checks that a header marks an empty list of blocked
 // licenses.
-func TestLicenseFiltersNameTheMissingPolicy(t *testing.T) {
+func TestLicenseFilterReportsMissingPolicy(t *testing.T) {
 	h := newHosted(t)
 	for body, want := range map[string]string{
 		`{"dependencyFilter":{"licensePolicySettings":["LICENSE_POLICY_SETTING_BLOCK"]}}`: "none", `{}`: "",
@@ -87,8 +87,8 @@ func TestIDsHave32Bits(t *testing.T) {
 	}
 }
 
-// TestForeignFormsOfInput checks forms that RFC 8259 and ISO 8601 permit.
-func TestForeignFormsOfInput(t *testing.T) {
+// TestAlternativeInputFormats checks forms that RFC 8259 and ISO 8601 permit.
+func TestAlternativeInputFormats(t *testing.T) {
 	h := newHarness(t)
 	for _, body := range []string{
 		"\xef\xbb\xbf{}", "\xef\xbb\xbf", `{"since":"2026-01-01 00:00:00"}`, `{"since":"2026-01-01 00:00:00.5+00:00"}`,
@@ -119,8 +119,8 @@ func TestProjectsAreNotSubResources(t *testing.T) {
 	}
 }
 
-// TestOpenAPIIsAtTheRoot checks that /openapi.json leads to the document.
-func TestOpenAPIIsAtTheRoot(t *testing.T) {
+// TestOpenAPIAtRootPath checks that /openapi.json leads to the document.
+func TestOpenAPIAtRootPath(t *testing.T) {
 	h := newHarness(t)
 	a := h.send(http.MethodGet, "/openapi.json", "", "Authorization", "")
 	if a.status == http.StatusOK && strings.Contains(a.body, `"openapi"`) {

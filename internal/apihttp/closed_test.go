@@ -69,8 +69,8 @@ func eachMember(schema *huma.Schema, at bodyPath, fn func(at bodyPath, object, m
 
 var pathPart = regexp.MustCompile(`\{\w+\}`)
 
-// takesFiles reports whether the body of an operation consists of files.
-func takesFiles(id string) bool {
+// acceptsFiles reports whether the body of an operation consists of files.
+func acceptsFiles(id string) bool {
 	body := theSpec().Operation(id).RequestBody
 	return body != nil && body.Content["multipart/form-data"] != nil
 }
@@ -87,7 +87,7 @@ func TestUnknownMembersAreRejected(t *testing.T) {
 	h := newHarness(t)
 	for _, r := range Routes() {
 		body := bodyOf(theSpec().Operation(r.ID))
-		if body == nil || r.Method == http.MethodGet || takesFiles(r.ID) {
+		if body == nil || r.Method == http.MethodGet || acceptsFiles(r.ID) {
 			continue
 		}
 		if open := slices.Contains(openBodies, r.ID); open == (body.AdditionalProperties == false) {

@@ -124,9 +124,9 @@ func TestETagsDependOnNameAndVersion(t *testing.T) {
 	changed("an update")
 }
 
-// TestListsByPOSTHaveNoTag checks that lists read by POST ignore If-None-Match: HTTP defines 304
+// TestPOSTListsIgnoreIfNoneMatch checks that lists read by POST ignore If-None-Match: HTTP defines 304
 // for GET and HEAD only, and a read must not fail because of a tag.
-func TestListsByPOSTHaveNoTag(t *testing.T) {
+func TestPOSTListsIgnoreIfNoneMatch(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1}})
 	for _, list := range []string{"dependencies", "dependencies/repositories", "ssc-vulns"} {

@@ -74,9 +74,9 @@ var hostedMembers = map[string]string{
 	"FormatVersion":    "cyclonedxVersion",
 }
 
-// TestExtensionsOfTheContractAreMarked checks that members of the contract exist without the
+// TestContractExtensionsAreMarked checks that members of the contract exist without the
 // extension mark, and that all other members have it.
-func TestExtensionsOfTheContractAreMarked(t *testing.T) {
+func TestContractExtensionsAreMarked(t *testing.T) {
 	text, err := OpenAPI()
 	if err != nil {
 		t.Fatal(err)

@@ -121,9 +121,9 @@ func nameOf(pkg string, n ast.Expr) string {
 	return ""
 }
 
-// TestOperationsDeclareTheirProblems checks that openapi.json documents every problem
+// TestOperationsDocumentTheirProblems checks that openapi.json documents every problem
 // that the functions of a handler create.
-func TestOperationsDeclareTheirProblems(t *testing.T) {
+func TestOperationsDocumentTheirProblems(t *testing.T) {
 	s := readSource(t)
 	found := 0
 	for _, route := range Routes() {

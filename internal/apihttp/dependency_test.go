@@ -26,7 +26,7 @@ func (h *harness) importSample(file, name string) *api.ImportResponse {
 	return out
 }
 
-func TestDependenciesPageByPage(t *testing.T) {
+func TestDependencyPagination(t *testing.T) {
 	h := newHarness(t)
 	ctx := t.Context()
 	h.importSample("acme/payments/main-1/requirements.txt", "requirements.txt")
@@ -73,7 +73,7 @@ func TestLockfiles(t *testing.T) {
 	}
 }
 
-func TestSecretsAreListedWithoutTheSecret(t *testing.T) {
+func TestSecretListOmitsSecretValues(t *testing.T) {
 	h := newHarness(t)
 	ctx := t.Context()
 	imported := h.importSample("acme/payments/main-1/gitleaks.sarif", "gitleaks.sarif")

@@ -61,7 +61,7 @@ func newHosted(t *testing.T) *harness {
 	return h
 }
 
-func TestHostedFindingsAreTheContracts(t *testing.T) {
+func TestHostedFindingsMatchContract(t *testing.T) {
 	h := newHosted(t)
 	for _, issueType := range []string{"sast", "sca"} {
 		page, err := h.client.ListFindings(t.Context(), "acme", api.FindingsQuery{IssueType: issueType})
@@ -140,9 +140,9 @@ func TestHostedQueriesAreLenient(t *testing.T) {
 	}
 }
 
-// TestSlashesAtTheEnd checks that both dialects ignore a trailing slash. Only the hosted dialect
+// TestTrailingSlashes checks that both dialects ignore a trailing slash. Only the hosted dialect
 // accepts other spellings of parameters.
-func TestSlashesAtTheEnd(t *testing.T) {
+func TestTrailingSlashes(t *testing.T) {
 	h := newHosted(t)
 	for _, path := range []string{"/api/v1/deployments/", "/api/v1/deployments/acme/findings/", "/api/v1/deployments/acme/projects/acme/payments/", "/api/v1/ping/"} {
 		for _, dialect := range []string{"contract", "hosted"} {
@@ -277,8 +277,8 @@ func TestHostedPolicies(t *testing.T) {
 	}
 }
 
-// TestDocsListTheDifferences checks that docs/guides/clients.md contains the table of the code.
-func TestDocsListTheDifferences(t *testing.T) {
+// TestDocsListDialectDifferences checks that docs/guides/clients.md contains the table of the code.
+func TestDocsListDialectDifferences(t *testing.T) {
 	text, err := os.ReadFile("../../docs/guides/clients.md")
 	if err != nil {
 		t.Fatal(err)

@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
-// TestRejectedUploadReadsItsResponse checks that a client can read the response after it sent the
+// TestRejectedUploadResponseIsReadable checks that a client can read the response after it sent the
 // whole rejected body, with and without a Content-Length.
-func TestRejectedUploadReadsItsResponse(t *testing.T) {
+func TestRejectedUploadResponseIsReadable(t *testing.T) {
 	h := newHarness(t, func(c *core.Config) { c.Limits.Upload = 1 << 20 })
 	const size = 24 << 20 // more than the socket buffers
 	for _, test := range []struct {

@@ -7,9 +7,9 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestDryRunOfATriage checks that a triage with the selection of a dry run changes exactly the
+// TestTriageDryRun checks that a triage with the selection of a dry run changes exactly the
 // findings of the dry run, or nothing.
-func TestDryRunOfATriage(t *testing.T) {
+func TestTriageDryRun(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 2}})
 	request := api.TriageRequest{IssueType: "sast", NewTriageState: "ignored", NewTriageReason: "false_positive", DryRun: true, TriageFilter: api.TriageFilter{Status: api.List[api.Status]{"open"}}}
@@ -40,8 +40,8 @@ func TestDryRunOfATriage(t *testing.T) {
 	}
 }
 
-// TestDryRunOfAnException checks the same for exceptions, which are created and rolled back.
-func TestDryRunOfAnException(t *testing.T) {
+// TestExceptionDryRun checks the same for exceptions, which are created and rolled back.
+func TestExceptionDryRun(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 2}})
 	request := api.CreateExceptionRequest{Target: "python.lang.security.eval", Reason: "Tests only.", Forever: true, DryRun: true}

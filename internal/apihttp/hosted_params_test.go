@@ -70,9 +70,9 @@ func TestHostedInputIsLenient(t *testing.T) {
 	}
 }
 
-// TestResponsesHaveTheDialectHeader checks that every response of the API has the dialect header, also
+// TestResponsesHaveDialectHeader checks that every response of the API has the dialect header, also
 // errors.
-func TestResponsesHaveTheDialectHeader(t *testing.T) {
+func TestResponsesHaveDialectHeader(t *testing.T) {
 	h := newHosted(t)
 	hosted := h.token
 	for _, c := range []struct {
@@ -156,8 +156,8 @@ func TestSingleObjectsReturn304(t *testing.T) {
 	}
 }
 
-// TestHostedPolicyOfTheSupplyChain checks that a policy that the hosted list omits is not found.
-func TestHostedPolicyOfTheSupplyChain(t *testing.T) {
+// TestHostedSupplyChainPolicyIsNotFound checks that a policy that the hosted list omits is not found.
+func TestHostedSupplyChainPolicyIsNotFound(t *testing.T) {
 	h := newHosted(t)
 	path := "/api/v1/deployments/acme/policies/" + h.policyOf("PRODUCT_TYPE_SCA")
 	h.wantProblem(h.send(http.MethodGet, path, ""), api.CodeNotFound)

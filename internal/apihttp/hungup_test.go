@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestTriedTokensAreSlowed checks that invalid tokens are rate limited, and valid ones from the
+// TestInvalidTokensAreRateLimited checks that invalid tokens are rate limited, and valid ones from the
 // same address are not.
-func TestTriedTokensAreSlowed(t *testing.T) {
+func TestInvalidTokensAreRateLimited(t *testing.T) {
 	h := newHarness(t)
 	var a answer
 	for range 301 {

@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// TestLargeUploadReturnsWhenListed checks that lists contain a large upload before its
+// TestLargeUploadIsListedBeforeResponse checks that lists contain a large upload before its
 // response. The next read then does not wait.
-func TestLargeUploadReturnsWhenListed(t *testing.T) {
+func TestLargeUploadIsListedBeforeResponse(t *testing.T) {
 	h := newHarness(t)
 	h.store.OnCommit(h.server.Index.Committed)
 	ctx, stop := context.WithCancel(t.Context())

@@ -52,9 +52,9 @@ func notice(kind, text string) string {
 	return fmt.Sprintf(`{"descriptor":{"id":%q},"level":"warning","message":{"text":%q}}`, kind, text)
 }
 
-// TestAPartialParseHidesItsLinesOnly checks that missing findings of a partially parsed file are
+// TestPartialParseFixesOnlyParsedLines checks that missing findings of a partially parsed file are
 // fixed, except on the unparsed lines. Rules that do not parse code are not affected.
-func TestAPartialParseHidesItsLinesOnly(t *testing.T) {
+func TestPartialParseFixesOnlyParsedLines(t *testing.T) {
 	before := map[int]string{2: "script b", 5: "script a", 7: "script d"}
 	after := map[int]string{5: "script c"}
 	syntax := notice("Syntax error", "Syntax error at line t.html:1:\n `{%` was unexpected")

@@ -15,7 +15,7 @@ import (
 
 const imports = "/api/v1/deployments/acme/imports"
 
-func TestImportsAsForm(t *testing.T) {
+func TestFormImport(t *testing.T) {
 	h := newHarness(t)
 	report := semgrepReport(map[string][]int{"a.py": {1}})
 	body, media := reporttest.Form(t, "project", "acme/payments", "ref", "main", "at", "2024-05-01T00:00:00Z", "@semgrep.json", report, "@go.sum.txt", semgrepReport(map[string][]int{"b.py": {2}}))
@@ -107,7 +107,7 @@ func TestRejectedImports(t *testing.T) {
 	}
 }
 
-func TestBrokenItemIsRejectedAlone(t *testing.T) {
+func TestOnlyBrokenItemIsRejected(t *testing.T) {
 	h := newHarness(t)
 	report := `{"version":"1.180.0","results":[7,` + semgrepReport(map[string][]int{"a.py": {1}})[len(`{"errors":[],"paths":{"scanned":["a.py"]},"results":[`):]
 	strict := h.send(http.MethodPost, imports+"?project=a/b&strict=true", report)
@@ -127,9 +127,9 @@ func TestUnreadableFileIsListedOnce(t *testing.T) {
 	}
 }
 
-// TestFilesOfAFormShareTheirSecrets checks that a secret that one file reports is redacted in
+// TestFormFilesShareRedactedSecrets checks that a secret that one file reports is redacted in
 // another, in any order of the files.
-func TestFilesOfAFormShareTheirSecrets(t *testing.T) {
+func TestFormFilesShareRedactedSecrets(t *testing.T) {
 	const secret = "correct-horse-battery"
 	leak := `{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"gitleaks"}},"results":[{"ruleId":"generic-api-key","locations":[{"physicalLocation":
 		{"artifactLocation":{"uri":"b.py"},"region":{"startLine":1,"snippet":{"text":"` + secret + `"}}}}]}]}]}`
@@ -147,9 +147,9 @@ func TestFilesOfAFormShareTheirSecrets(t *testing.T) {
 	}
 }
 
-// TestASecretsRuleStaysOne imports a rule as JSON, which declares that it detects secrets, and then
+// TestSecretsRuleTypeIsPreserved imports a rule as JSON, which declares that it detects secrets, and then
 // as SARIF, which does not.
-func TestASecretsRuleStaysOne(t *testing.T) {
+func TestSecretsRuleTypeIsPreserved(t *testing.T) {
 	h := newHarness(t)
 	const secret = "hunter2-hunter2"
 	told := strings.ReplaceAll(`{"version":"1.180.0","errors":[],"paths":{"scanned":["a.py"]},"results":[{"check_id":"acme.tokens","path":"a.py",
@@ -169,9 +169,9 @@ func TestASecretsRuleStaysOne(t *testing.T) {
 	}
 }
 
-// TestARuleOfAnImportBlocksAtOnce checks that a new blocking rule applies to the import that
+// TestImportedRuleBlocksImmediately checks that a new blocking rule applies to the import that
 // contains it, in any of its reports. It also applies to a repetition.
-func TestARuleOfAnImportBlocksAtOnce(t *testing.T) {
+func TestImportedRuleBlocksImmediately(t *testing.T) {
 	h := newHarness(t)
 	result := func(rule, path string) string {
 		return strings.NewReplacer("RULE", rule, "PATH", path).Replace(`{"version":"1.180.0","errors":[],"paths":{"scanned":["PATH"]},"results":[{"check_id":"RULE","path":"PATH",
@@ -193,9 +193,9 @@ func TestARuleOfAnImportBlocksAtOnce(t *testing.T) {
 	}
 }
 
-// TestTheNoteOfDroppedProposals checks that the note is a complete sentence if the upload proposes
+// TestDroppedProposalsNote checks that the note is a complete sentence if the upload proposes
 // nothing.
-func TestTheNoteOfDroppedProposals(t *testing.T) {
+func TestDroppedProposalsNote(t *testing.T) {
 	dropped := ingest.Summary{VEX: []model.VEXReceipt{{Outcome: model.VEXDropped}}}
 	note := gate.ImportAnswer([]ingest.Summary{dropped}).Imports[0].Note
 	if note == "" || note != strings.TrimSpace(note) || strings.ToUpper(note[:1]) != note[:1] {

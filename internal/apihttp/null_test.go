@@ -81,13 +81,13 @@ func (p *published) Members(s jsonSchema, at bodyPath, fn func(at bodyPath, s js
 	}
 }
 
-// TestNullOnlyIfTheSchemaAllowsIt sends null for every member of every body, and checks that the
+// TestNullRequiresNullableSchema sends null for every member of every body, and checks that the
 // server accepts it exactly where openapi.json permits it.
-func TestNullOnlyIfTheSchemaAllowsIt(t *testing.T) {
+func TestNullRequiresNullableSchema(t *testing.T) {
 	h, spec := newHarness(t), readPublished(t)
 	admitted, refused := 0, 0
 	for _, r := range Routes() {
-		if takesFiles(r.ID) { // a report, whose format has its own rules
+		if acceptsFiles(r.ID) { // a report, whose format has its own rules
 			continue
 		}
 		body, ok := spec.Paths[r.Pattern][strings.ToLower(r.Method)].RequestBody.Content["application/json"]
@@ -123,8 +123,8 @@ func TestNullOnlyIfTheSchemaAllowsIt(t *testing.T) {
 	}
 }
 
-// TestNullAmongOtherFaults checks that all errors are reported at once, each once.
-func TestNullAmongOtherFaults(t *testing.T) {
+// TestNullIsReportedWithOtherErrors checks that all errors are reported at once, each once.
+func TestNullIsReportedWithOtherErrors(t *testing.T) {
 	h := newHarness(t)
 	for body, want := range map[string]string{
 		`{"issue_type":null,"repos":null,"limit":0,"new_note":"x","ref":"main"}`:              "body.issue_type body.repos body.limit",

@@ -68,8 +68,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsHaveOnePlace checks that metrics are served with the API or on a separate listener.
-func TestMetricsHaveOnePlace(t *testing.T) {
+// TestMetricsAreServedOnOneListener checks that metrics are served with the API or on a separate listener.
+func TestMetricsAreServedOnOneListener(t *testing.T) {
 	h := newHarness(t)
 	if a := h.send(http.MethodGet, "/metrics", "", "Authorization", ""); a.status != http.StatusOK || !contains(a.body, "redoubt_build_info") {
 		t.Errorf("beside the API: %d", a.status)
@@ -85,9 +85,9 @@ func TestMetricsHaveOnePlace(t *testing.T) {
 	}
 }
 
-// TestReadinessWaitsForTheIndex checks that a server is not ready while its index is loading,
+// TestReadinessWaitsForIndex checks that a server is not ready while its index is loading,
 // but for one minute at most. It serves requests meanwhile.
-func TestReadinessWaitsForTheIndex(t *testing.T) {
+func TestReadinessWaitsForIndex(t *testing.T) {
 	h := newHarness(t)
 	loaded := make(chan struct{})
 	h.server.Index.Start(t.Context(), func(context.Context) ([]int64, error) {

@@ -50,9 +50,9 @@ func TestEverySchemaIsUsed(t *testing.T) {
 	}
 }
 
-// TestDescribedBodiesAreAccepted checks that the server accepts the documented media types, and an
+// TestDocumentedBodiesAreAccepted checks that the server accepts the documented media types, and an
 // absent body where none is required.
-func TestDescribedBodiesAreAccepted(t *testing.T) {
+func TestDocumentedBodiesAreAccepted(t *testing.T) {
 	h := newHarness(t)
 	for _, r := range Routes() {
 		body := theSpec().Operation(r.ID).RequestBody
@@ -152,9 +152,9 @@ func TestBoundsHaveNoExponent(t *testing.T) {
 	}
 }
 
-// TestFormsHaveNames checks that shared forms are one schema of the document. No schema may have a
+// TestSharedSchemasAreNamed checks that shared forms are one schema of the document. No schema may have a
 // name that generators use for the result of a call.
-func TestFormsHaveNames(t *testing.T) {
+func TestSharedSchemasAreNamed(t *testing.T) {
 	text, err := OpenAPI()
 	if err != nil {
 		t.Fatal(err)
@@ -183,10 +183,10 @@ func TestFormsHaveNames(t *testing.T) {
 	}
 }
 
-// TestGeneratorsReadTheDocument checks that the document avoids problems of client generators.
+// TestOpenAPISupportsClientGenerators checks that the document avoids problems of client generators.
 // These are null in the types of a named schema, types shared by a list and its alternative, and
 // names of classes.
-func TestGeneratorsReadTheDocument(t *testing.T) {
+func TestOpenAPISupportsClientGenerators(t *testing.T) {
 	text, err := OpenAPI()
 	if err != nil {
 		t.Fatal(err)

@@ -37,8 +37,8 @@ func TestOutageProblems(t *testing.T) {
 	}
 }
 
-// TestMetricsWithoutADatabase checks that metrics of the process are available without a database.
-func TestMetricsWithoutADatabase(t *testing.T) {
+// TestMetricsWithoutDatabase checks that metrics of the process are available without a database.
+func TestMetricsWithoutDatabase(t *testing.T) {
 	h := newHarness(t)
 	up := `redoubt_store_up{does="reads",outage=""} 1`
 	if a := h.send(http.MethodGet, "/metrics", "", "Authorization", ""); a.status != http.StatusOK || !contains(a.body, up) {

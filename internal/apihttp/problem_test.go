@@ -148,7 +148,7 @@ func TestProblemHeaders(t *testing.T) {
 	}
 }
 
-func TestForeignAndMissingAreTheSame(t *testing.T) {
+func TestForeignAndMissingDeploymentsLookAlike(t *testing.T) {
 	h := newHarness(t)
 	bodies := map[string]bool{}
 	for _, deployment := range []string{"1", "99999", "unknown", "00"} {

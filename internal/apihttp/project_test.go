@@ -19,7 +19,7 @@ func wantCode(t *testing.T, err error, code string) {
 	}
 }
 
-func TestProjectFromCreationToDeletion(t *testing.T) {
+func TestProjectLifecycle(t *testing.T) {
 	h := newHarness(t)
 	ctx, d := t.Context(), "acme"
 	made, err := h.client.CreateProject(ctx, d, api.CreateProjectRequest{Name: "group/sub/repo", URL: "https://example.com/x", Tags: api.List[string]{" a ", "b", "a"}})

@@ -25,9 +25,9 @@ func (h *harness) member(name string, role model.Role) (u model.User, token stri
 	return u, h.newToken(model.Token{Name: name, UserID: u.ID, Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
 }
 
-// TestTokensInheritTheRoleOfTheirUser checks the table of operations for every role. A missing role
+// TestTokensInheritUserRole checks the table of operations for every role. A missing role
 // is rejected before anything is read.
-func TestTokensInheritTheRoleOfTheirUser(t *testing.T) {
+func TestTokensInheritUserRole(t *testing.T) {
 	h := newHarness(t)
 	managing := map[string]bool{
 		"createProject": true, "renameProject": true, "mergeProject": true, "getTicketSettings": true, "setTicketSettings": true, "updateProject": true, "deleteProject": true, "toggleManagedScan": true, "deleteRef": true, "addProjectTags": true, "removeProjectTags": true, "updatePolicy": true,

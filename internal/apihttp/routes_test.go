@@ -99,7 +99,7 @@ func TestEveryMemberIsDescribed(t *testing.T) {
 	}
 }
 
-func TestPatternsNameKnownParts(t *testing.T) {
+func TestRouteParametersAreDescribed(t *testing.T) {
 	for _, r := range Routes() {
 		for _, part := range regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(r.Pattern, -1) {
 			if pathWords[part[1]].Text == "" {

@@ -25,7 +25,7 @@ func (h *harness) importFindings() *api.ImportResponse {
 	return out
 }
 
-func TestFromImportToFindings(t *testing.T) {
+func TestImportedFindingsAreListed(t *testing.T) {
 	h := newHarness(t)
 	ctx := t.Context()
 	if got := h.importFindings().Imports; len(got) != 1 || got[0].New != 2 || got[0].Outcome != "applied" {

@@ -17,8 +17,8 @@ var untagged = map[string]bool{
 	"getSBOMExport": true, "downloadSBOM": true,
 }
 
-// TestReadsHaveAnETag checks that every other GET operation documents an ETag.
-func TestReadsHaveAnETag(t *testing.T) {
+// TestReadsHaveETag checks that every other GET operation documents an ETag.
+func TestReadsHaveETag(t *testing.T) {
 	reasons := map[string]bool{}
 	for _, r := range Routes() {
 		if r.Method != http.MethodGet {

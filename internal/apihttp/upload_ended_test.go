@@ -59,7 +59,7 @@ func TestTokensThatExpireDuringUpload(t *testing.T) {
 					asked = true
 					c.end(t, h)
 				}}
-				if status := h.sendOnceAsked(imports+"?project=acme/one", body); status != c.want || !asked {
+				if status := h.sendAfterContinue(imports+"?project=acme/one", body); status != c.want || !asked {
 					t.Errorf("status %d, checked: %t", status, asked)
 				}
 				if stored := len(h.projects()) > before; stored != (c.want == http.StatusOK) {
@@ -73,8 +73,8 @@ func TestTokensThatExpireDuringUpload(t *testing.T) {
 	}
 }
 
-// sendOnceAsked uploads a body that is sent when the server requests it.
-func (h *harness) sendOnceAsked(target string, body io.Reader) (status int) {
+// sendAfterContinue uploads a body that is sent when the server requests it.
+func (h *harness) sendAfterContinue(target string, body io.Reader) (status int) {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.url+target, body)
 	if err != nil {

@@ -94,7 +94,7 @@ func FuzzParseSecret(f *testing.F) {
 	})
 }
 
-func TestGarbageNeverReachesTheStore(t *testing.T) {
+func TestMalformedTokensAreNotLookedUp(t *testing.T) {
 	store, a, good, _ := setup(t)
 	for _, secret := range []string{"", "x", "rdt_7_abc_00000000", good + "x", good[:len(good)-1], strings.Repeat("a", 10_000)} {
 		if _, err := a.Authenticate(t.Context(), secret); !errors.Is(err, ErrUnauthenticated) {
@@ -116,7 +116,7 @@ func TestUnknownSecret(t *testing.T) {
 	}
 }
 
-func TestRevocationIsSeenWithinASecond(t *testing.T) {
+func TestRevocationAppliesWithinOneSecond(t *testing.T) {
 	store, a, secret, now := setup(t)
 	for range 3 {
 		if _, err := a.Authenticate(t.Context(), secret); err != nil {
@@ -145,7 +145,7 @@ func TestExpiryIsExact(t *testing.T) {
 	}
 }
 
-func TestStoreFailureIsNotABadToken(t *testing.T) {
+func TestStoreErrorIsReturnedAndNotCached(t *testing.T) {
 	store, a, secret, _ := setup(t)
 	store.fail = model.ErrUnavailable
 	if _, err := a.Authenticate(t.Context(), secret); !errors.Is(err, model.ErrUnavailable) {
@@ -157,7 +157,7 @@ func TestStoreFailureIsNotABadToken(t *testing.T) {
 	}
 }
 
-func TestLastUseIsBatchedAndNotLost(t *testing.T) {
+func TestLastUseIsBatched(t *testing.T) {
 	store, a, secret, now := setup(t)
 	for range 5 {
 		*now = now.Add(time.Millisecond)
@@ -194,7 +194,7 @@ func TestCaller(t *testing.T) {
 	}
 }
 
-func TestATokenCanDoWhatItsUserCan(t *testing.T) {
+func TestTokenPermissionsFollowUserRole(t *testing.T) {
 	for _, c := range []struct {
 		role                 model.Role
 		scopes               []model.Scope
@@ -245,9 +245,9 @@ func TestLimiter(t *testing.T) {
 	}
 }
 
-// TestLimiterRemembersNoMoreThanItsSize checks that any number of distinct keys uses bounded
+// TestLimiterMemoryIsBounded checks that any number of distinct keys uses bounded
 // memory.
-func TestLimiterRemembersNoMoreThanItsSize(t *testing.T) {
+func TestLimiterMemoryIsBounded(t *testing.T) {
 	now := time.Unix(0, 0)
 	l := NewLimiter(1, 2, func() time.Time { return now })
 	l.Allow("drained")
@@ -268,8 +268,8 @@ func TestLimiterRemembersNoMoreThanItsSize(t *testing.T) {
 	}
 }
 
-// TestMadeUpTokensPushOutNone checks that forged tokens do not displace cached ones.
-func TestMadeUpTokensPushOutNone(t *testing.T) {
+// TestForgedTokensDoNotEvictCache checks that forged tokens do not displace cached ones.
+func TestForgedTokensDoNotEvictCache(t *testing.T) {
 	store, a, secret, _ := setup(t)
 	if _, err := a.Authenticate(t.Context(), secret); err != nil {
 		t.Fatal(err)
@@ -288,9 +288,9 @@ func TestMadeUpTokensPushOutNone(t *testing.T) {
 	}
 }
 
-// TestOnlyWhoMayTriageDecides checks that tokens for uploads, read-only tokens and tokens of
+// TestTriagePermission checks that tokens for uploads, read-only tokens and tokens of
 // viewers may not triage.
-func TestOnlyWhoMayTriageDecides(t *testing.T) {
+func TestTriagePermission(t *testing.T) {
 	for _, c := range []struct {
 		scopes []model.Scope
 		user   int64
@@ -319,9 +319,9 @@ func (homeless) Deployment(context.Context, string) (model.Deployment, error) {
 	return model.Deployment{}, model.ErrNotFound
 }
 
-// TestACallerIsOfItsDeployment checks that a token of a deleted deployment is invalid, regardless
+// TestTokenOfDeletedDeploymentIsInvalid checks that a token of a deleted deployment is invalid, regardless
 // of its user's role.
-func TestACallerIsOfItsDeployment(t *testing.T) {
+func TestTokenOfDeletedDeploymentIsInvalid(t *testing.T) {
 	store, a, secret, now := setup(t)
 	caller, err := a.Authenticate(t.Context(), secret)
 	if err != nil || caller.Deployment.Slug != "acme" {
@@ -338,8 +338,8 @@ func TestACallerIsOfItsDeployment(t *testing.T) {
 	}
 }
 
-// TestSecretsOfNoForm checks that malformed tokens with a correct checksum are invalid.
-func TestSecretsOfNoForm(t *testing.T) {
+// TestMalformedTokensWithValidChecksum checks that malformed tokens with a correct checksum are invalid.
+func TestMalformedTokensWithValidChecksum(t *testing.T) {
 	random := strings.Repeat("a", encoding.EncodedLen(secretBytes))
 	for body, want := range map[string]bool{
 		"rdt_7_" + random: true, "xyz_7_" + random: false, "rdt_7_" + random[1:]: false, "rdt_7_" + random + "_b": false, "rdt_" + random: false,
@@ -351,8 +351,8 @@ func TestSecretsOfNoForm(t *testing.T) {
 	}
 }
 
-// TestWhatIsRememberedIsBounded checks the cache size at its limit.
-func TestWhatIsRememberedIsBounded(t *testing.T) {
+// TestCacheSizeLimit checks the cache size at its limit.
+func TestCacheSizeLimit(t *testing.T) {
 	var c cache[int]
 	for i := range cacheSize + 1 {
 		c.put([]byte(strconv.Itoa(i)), i, time.Unix(0, 0))
@@ -390,8 +390,8 @@ func TestUsesAreWrittenOnce(t *testing.T) {
 	}
 }
 
-// TestTheFullestIsForgotten checks that the fullest of all sampled buckets is dropped.
-func TestTheFullestIsForgotten(t *testing.T) {
+// TestFullestBucketIsEvicted checks that the fullest of all sampled buckets is dropped.
+func TestFullestBucketIsEvicted(t *testing.T) {
 	now := time.Unix(0, 0)
 	for range 20 {
 		s := &shard{buckets: map[string]*rate.Limiter{}}
@@ -407,9 +407,9 @@ func TestTheFullestIsForgotten(t *testing.T) {
 	}
 }
 
-// TestLoginCodesAreOfTheirKey checks that login codes depend on the request key and the server's
+// TestLoginCodesDependOnKeys checks that login codes depend on the request key and the server's
 // key.
-func TestLoginCodesAreOfTheirKey(t *testing.T) {
+func TestLoginCodesDependOnKeys(t *testing.T) {
 	code := LoginCode([]byte("key"), "request")
 	if code == LoginCode([]byte("key"), "another") || code == LoginCode([]byte("other"), "request") || code != LoginCode([]byte("key"), "request") || len(code) != 9 {
 		t.Errorf("the code is %s", code)

@@ -145,7 +145,7 @@ func newPasskeys(t *testing.T) (*withFactors, *Passkeys, *softKey) {
 	return f, p, k
 }
 
-func TestAPasskeySignsInAlone(t *testing.T) {
+func TestPasskeySignIn(t *testing.T) {
 	f, p, k := newPasskeys(t)
 	ask := func() Ceremony {
 		c, err := p.RequestPasskey()
@@ -207,7 +207,7 @@ func TestAPasskeySignsInAlone(t *testing.T) {
 	}
 }
 
-func TestAPasskeyFinishesASignIn(t *testing.T) {
+func TestPasskeyAsSecondFactor(t *testing.T) {
 	f, p, k := newPasskeys(t)
 	ask := func() (string, Ceremony) {
 		half := f.half()
@@ -251,9 +251,9 @@ func TestAPasskeyFinishesASignIn(t *testing.T) {
 	}
 }
 
-// TestAFirstPasskey checks that the first second factor ends other sessions and creates recovery
+// TestFirstPasskey checks that the first second factor ends other sessions and creates recovery
 // codes.
-func TestAFirstPasskey(t *testing.T) {
+func TestFirstPasskey(t *testing.T) {
 	f, p, taken := newPasskeys(t)
 	f.add("ben", model.RoleViewer)
 	old, mine := f.signIn("ben"), f.signIn("ben")
@@ -302,9 +302,9 @@ func TestAFirstPasskey(t *testing.T) {
 	}
 }
 
-// TestAPasskeyWithoutACounter checks that each signature of a synchronized passkey is accepted
+// TestPasskeyWithoutCounter checks that each signature of a synchronized passkey is accepted
 // once. Users who signed in by a link may add a passkey.
-func TestAPasskeyWithoutACounter(t *testing.T) {
+func TestPasskeyWithoutCounter(t *testing.T) {
 	f, p, _ := newPasskeys(t)
 	ben, k := f.add("ben", model.RoleViewer), newSoftKey(t, "of ben")
 	k.still = true
@@ -333,7 +333,7 @@ func TestAPasskeyWithoutACounter(t *testing.T) {
 	}
 }
 
-func TestAddressesOfPasskeys(t *testing.T) {
+func TestPasskeyAddresses(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://redoubt.example": "", "https://redoubt.example:8443/": "", "http://localhost:8080": "",
 		"http://redoubt.example": "https address", "https://192.0.2.1": "host name", "redoubt": "invalid address", "": "invalid address", "https://a b": "invalid address",
@@ -345,9 +345,9 @@ func TestAddressesOfPasskeys(t *testing.T) {
 	}
 }
 
-// TestPasskeysThatCannotBeRead checks that unreadable passkeys do not block other factors or new
+// TestUnreadablePasskeys checks that unreadable passkeys do not block other factors or new
 // passkeys. Using one returns an UnreadableError.
-func TestPasskeysThatCannotBeRead(t *testing.T) {
+func TestUnreadablePasskeys(t *testing.T) {
 	f, p, old := newPasskeys(t)
 	other, err := keyring.New(f.clock.Now()).Sealer("tests")
 	if err != nil {
@@ -418,9 +418,9 @@ func TestPasskeysThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestTakingAFactorAwayEndsOtherSessions checks that removing a factor ends all other sessions
+// TestRemovingFactorEndsOtherSessions checks that removing a factor ends all other sessions
 // immediately. The current one gets another secret with the same expiry.
-func TestTakingAFactorAwayEndsOtherSessions(t *testing.T) {
+func TestRemovingFactorEndsOtherSessions(t *testing.T) {
 	f, _, _ := newPasskeys(t)
 	list, err := f.door.store.Passkeys(t.Context(), f.ada.ID)
 	if err != nil {

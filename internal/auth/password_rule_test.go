@@ -54,8 +54,8 @@ func TestPasswordRules(t *testing.T) {
 	}
 }
 
-// TestWhatGuessesCost checks the entropy of each kind of part.
-func TestWhatGuessesCost(t *testing.T) {
+// TestPasswordEntropy checks the entropy of each kind of part.
+func TestPasswordEntropy(t *testing.T) {
 	letter, digit, sign := math.Log2(26), math.Log2(10), math.Log2(33)
 	about := []string{"Zorblax", "Qv Inc."}
 	for password, want := range map[string]float64{

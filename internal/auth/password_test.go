@@ -26,7 +26,7 @@ func TestPasswordRoundTrip(t *testing.T) {
 	}
 }
 
-func TestPasswordIsRehashedWhenTheCostChanged(t *testing.T) {
+func TestPasswordIsRehashedAfterCostChange(t *testing.T) {
 	hash, err := newPasswords(cheap).Hash(t.Context(), "correct horse battery")
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestPasswordIsRehashedWhenTheCostChanged(t *testing.T) {
 	}
 }
 
-func TestUnknownUserCostsAsMuchAsAKnownOne(t *testing.T) {
+func TestUnknownUserHashCostIsEqual(t *testing.T) {
 	p := newPasswords(cheap)
 	if c, _, _, err := decode(p.decoy); err != nil || c != p.cost {
 		t.Fatalf("the decoy costs %v, %v, want %v", c, err, p.cost)
@@ -64,7 +64,7 @@ func TestUnknownUserCostsAsMuchAsAKnownOne(t *testing.T) {
 	}
 }
 
-func TestBrokenHashesAreNamedAndNotShown(t *testing.T) {
+func TestInvalidHashesReturnError(t *testing.T) {
 	p := newPasswords(cheap)
 	good, err := p.Hash(t.Context(), "correct horse battery")
 	if err != nil {
@@ -90,9 +90,9 @@ func FuzzDecodeHash(f *testing.F) {
 	})
 }
 
-// TestHashesAtTheirEdges checks that hashes with the maximum cost are accepted. Those with a higher
+// TestHashCostLimits checks that hashes with the maximum cost are accepted. Those with a higher
 // cost, or a short salt or key, are rejected.
-func TestHashesAtTheirEdges(t *testing.T) {
+func TestHashCostLimits(t *testing.T) {
 	salt, key := make([]byte, 8), make([]byte, keyBytes)
 	for name, tt := range map[string]struct {
 		c         cost

@@ -87,7 +87,7 @@ func (f *withFactors) half() string {
 	return half.Secret
 }
 
-func TestACodeFinishesASignIn(t *testing.T) {
+func TestCodeAsSecondFactor(t *testing.T) {
 	f := newFactors(t)
 	half := f.half()
 	for what, code := range map[string]string{
@@ -127,9 +127,9 @@ func TestACodeFinishesASignIn(t *testing.T) {
 	}
 }
 
-// TestRemovingAsksForBoth checks that removal needs password and code, and ends other sessions
+// TestRemovalRequiresPasswordAndCode checks that removal needs password and code, and ends other sessions
 // immediately.
-func TestRemovingAsksForBoth(t *testing.T) {
+func TestRemovalRequiresPasswordAndCode(t *testing.T) {
 	f := newFactors(t)
 	f.clock.Advance(time.Minute)
 	mine, err := f.Finish(t.Context(), f.half(), f.code(0), home)
@@ -170,9 +170,9 @@ func TestRemovingAsksForBoth(t *testing.T) {
 	}
 }
 
-// TestWithoutAPasswordTheCodeIsAskedFor checks that users without a password, who signed in by a
+// TestRemovalWithoutPasswordRequiresCode checks that users without a password, who signed in by a
 // link, need only the code.
-func TestWithoutAPasswordTheCodeIsAskedFor(t *testing.T) {
+func TestRemovalWithoutPasswordRequiresCode(t *testing.T) {
 	f := newFactors(t)
 	ben := f.add("ben", model.RoleViewer)
 	if err := f.door.store.SetPassword(t.Context(), ben.ID, "", false, ben.Actor()); err != nil {
@@ -196,8 +196,8 @@ func TestWithoutAPasswordTheCodeIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestOneCodeLetsOneIn checks that concurrent uses of one code start one session.
-func TestOneCodeLetsOneIn(t *testing.T) {
+// TestCodeStartsOneSession checks that concurrent uses of one code start one session.
+func TestCodeStartsOneSession(t *testing.T) {
 	f := newFactors(t)
 	f.clock.Advance(time.Minute)
 	code := f.code(0)
@@ -219,9 +219,9 @@ func TestOneCodeLetsOneIn(t *testing.T) {
 	}
 }
 
-// TestCodesCannotBeGuessed checks the limits of attempts for a sign-in, an address, and all
+// TestCodeAttemptLimits checks the limits of attempts for a sign-in, an address, and all
 // addresses.
-func TestCodesCannotBeGuessed(t *testing.T) {
+func TestCodeAttemptLimits(t *testing.T) {
 	f := newFactors(t)
 	half := f.half()
 	for range model.MaxHalfTries {
@@ -261,7 +261,7 @@ func TestCodesCannotBeGuessed(t *testing.T) {
 	}
 }
 
-func TestTheSecretIsForOneSessionAndTime(t *testing.T) {
+func TestEnrollmentSecretIsBoundToSession(t *testing.T) {
 	f := newFactors(t)
 	ben := f.add("ben", model.RoleViewer)
 	one, two := f.visit(f.signIn("ben")), f.visit(f.signIn("ben"))
@@ -294,9 +294,9 @@ func TestTheSecretIsForOneSessionAndTime(t *testing.T) {
 	}
 }
 
-// TestASecretThatCannotBeRead checks that apps do not work after the key file was lost or with the
+// TestUnreadableSecret checks that apps do not work after the key file was lost or with the
 // secret of another row. Recovery codes still work.
-func TestASecretThatCannotBeRead(t *testing.T) {
+func TestUnreadableSecret(t *testing.T) {
 	f := newFactors(t)
 	other, err := keyring.New(f.clock.Now()).Sealer("tests")
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestLongPasswordsAreWrong checks passwords around the length at which they are truncated, and
+// TestOverlongPasswordsAreRejected checks passwords around the length at which they are truncated, and
 // longer ones.
-func TestLongPasswordsAreWrong(t *testing.T) {
+func TestOverlongPasswordsAreRejected(t *testing.T) {
 	d := newDoor(t)
 	for _, n := range []int{4*MaxPassword - 1, 4 * MaxPassword, 4*MaxPassword + 1, 4*MaxPassword + 2, 1 << 20} {
 		if _, err := d.SignIn(t.Context(), "ada", strings.Repeat("x", n), home); !errors.Is(err, ErrSignIn) {
@@ -30,8 +30,8 @@ func TestUnknownUserStartsNoSession(t *testing.T) {
 	}
 }
 
-// TestCodesAreKnownByTheirHash checks that codes are distinct and that overlong ones are invalid.
-func TestCodesAreKnownByTheirHash(t *testing.T) {
+// TestCodeHashes checks that codes are distinct and that overlong ones are invalid.
+func TestCodeHashes(t *testing.T) {
 	text, sum := NewCode()
 	other, _ := NewCode()
 	if text == other || len(text) < 32 || !bytes.Equal(CodeHash(text), sum) || bytes.Equal(CodeHash(other), sum) {

@@ -69,7 +69,7 @@ func (d *door) visits(secret string) bool {
 	return err == nil
 }
 
-func TestSignInAndVisit(t *testing.T) {
+func TestSignInAndAuthenticate(t *testing.T) {
 	d := newDoor(t)
 	one, two := d.signIn(" Ada"), d.signIn("ada")
 	if one == two || len(one) != 52 {
@@ -94,7 +94,7 @@ func TestSignInAndVisit(t *testing.T) {
 	}
 }
 
-func TestEveryFailureLooksTheSame(t *testing.T) {
+func TestSignInFailuresAreIndistinguishable(t *testing.T) {
 	d := newDoor(t)
 	off := d.add("off", model.RoleViewer)
 	if err := d.store.DisableUser(t.Context(), off.ID, storetest.Actor); err != nil {
@@ -112,7 +112,7 @@ func TestEveryFailureLooksTheSame(t *testing.T) {
 	}
 }
 
-func TestTriesAreLimitedWithoutLockingOut(t *testing.T) {
+func TestSignInAttemptLimitWithoutLockout(t *testing.T) {
 	d := newDoor(t)
 	stranger := Origin{Address: "2001:db8::1"}
 	var busy *BusyError
@@ -147,7 +147,7 @@ func TestTriesAreLimitedWithoutLockingOut(t *testing.T) {
 	}
 }
 
-func TestSessionsIdleAndEnd(t *testing.T) {
+func TestSessionIdleAndMaximumAge(t *testing.T) {
 	d := newDoor(t)
 	used, idle := d.signIn("ada"), d.signIn("ada")
 	limits := SessionLimits{}.OrDefault()
@@ -169,7 +169,7 @@ func TestSessionsIdleAndEnd(t *testing.T) {
 	}
 }
 
-func TestIdleIsMeasuredFromTheLastRequestThoughItIsNotWrittenYet(t *testing.T) {
+func TestIdleTimeoutUsesUnwrittenLastRequest(t *testing.T) {
 	d := newDoor(t)
 	secret := d.signIn("ada")
 	limits := SessionLimits{}.OrDefault()
@@ -181,7 +181,7 @@ func TestIdleIsMeasuredFromTheLastRequestThoughItIsNotWrittenYet(t *testing.T) {
 	}
 }
 
-func TestDisablingIsSeenWithinASecond(t *testing.T) {
+func TestDisabledUserIsRejectedWithinOneSecond(t *testing.T) {
 	d := newDoor(t)
 	d.add("ben", model.RoleAdmin)
 	secret := d.signIn("ada")
@@ -197,7 +197,7 @@ func TestDisablingIsSeenWithinASecond(t *testing.T) {
 	}
 }
 
-func TestSignOutHoldsAtOnce(t *testing.T) {
+func TestSignOutEndsSessionImmediately(t *testing.T) {
 	d := newDoor(t)
 	secret, other := d.signIn("ada"), d.signIn("ada")
 	v, err := d.Authenticate(t.Context(), secret)
@@ -242,9 +242,9 @@ func (r *racing) User(ctx context.Context, name string) (model.User, error) {
 	return u, err
 }
 
-// TestAPasswordChangedDuringTheSignIn checks that a session started with a password ends with its
+// TestPasswordChangedDuringSignIn checks that a session started with a password ends with its
 // change, even for concurrent changes. A stronger hash of the same password is not a change.
-func TestAPasswordChangedDuringTheSignIn(t *testing.T) {
+func TestPasswordChangedDuringSignIn(t *testing.T) {
 	for name, c := range map[string]struct {
 		becomes string
 		in      bool
@@ -273,9 +273,9 @@ func TestAPasswordChangedDuringTheSignIn(t *testing.T) {
 	}
 }
 
-// TestASessionEndsThoughItIsUsed checks that used sessions end exactly at their limit, despite the
+// TestUsedSessionEndsAtLimit checks that used sessions end exactly at their limit, despite the
 // cache.
-func TestASessionEndsThoughItIsUsed(t *testing.T) {
+func TestUsedSessionEndsAtLimit(t *testing.T) {
 	d := newDoor(t)
 	secret := d.signIn("ada")
 	limits := SessionLimits{}.OrDefault()
@@ -295,8 +295,8 @@ func TestASessionEndsThoughItIsUsed(t *testing.T) {
 	}
 }
 
-// TestMadeUpCookiesPushOutNoSession checks that forged cookies do not displace cached sessions.
-func TestMadeUpCookiesPushOutNoSession(t *testing.T) {
+// TestForgedCookiesDoNotEvictSessions checks that forged cookies do not displace cached sessions.
+func TestForgedCookiesDoNotEvictSessions(t *testing.T) {
 	d := newDoor(t)
 	if !d.visits(d.signIn("ada")) {
 		t.Fatal("not signed in")

@@ -54,8 +54,8 @@ func feedEnd(text []byte) (cursor string, more bool) {
 	return string(at), bytes.Contains(end, []byte(`"has_more":true`))
 }
 
-// TestFeedOfBenchmarks checks that a round contains each finding at most once.
-func TestFeedOfBenchmarks(t *testing.T) {
+// TestBenchmarkFeed checks that a round contains each finding at most once.
+func TestBenchmarkFeed(t *testing.T) {
 	w := newWorld(t)
 	w.fill(2000)
 	if told := w.follow(url.Values{}); told < 2000*8/10 || told > w.findings {

@@ -18,10 +18,10 @@ import (
 // aloneImports is the number of small imports measured without load.
 const aloneImports = 15
 
-// BenchmarkBeside measures small imports during two concurrent uploads of a hundred megabytes. It
+// BenchmarkConcurrentImports measures small imports during two concurrent uploads of a hundred megabytes. It
 // reports the median and maximum time of small imports, relative to imports without load. It also
 // reports their maximum relative to the duration of the large uploads.
-func BenchmarkBeside(b *testing.B) {
+func BenchmarkConcurrentImports(b *testing.B) {
 	size := heavy
 	if testing.Short() {
 		size = heavyShort
@@ -33,13 +33,13 @@ func BenchmarkBeside(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				beside(b, newWorldOn(b, engine), file)
+				measureConcurrentImports(b, newWorldOn(b, engine), file)
 			}
 		})
 	}
 }
 
-func beside(b *testing.B, w *world, file string) {
+func measureConcurrentImports(b *testing.B, w *world, file string) {
 	in := newIntake(w)
 	in.take(w.made.results(2))
 	var alone, among []time.Duration

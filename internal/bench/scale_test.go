@@ -24,7 +24,7 @@ const scaleSizes = "REDOUBT_TEST_SCALE"
 func BenchmarkScale(b *testing.B) {
 	useScale(b)
 	all := newSheet("findings")
-	for i, n := range sizesAsked(b) {
+	for i, n := range requestedSizes(b) {
 		if i > 0 && testing.Short() {
 			break
 		}

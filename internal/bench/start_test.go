@@ -17,7 +17,7 @@ import (
 // relative to reading the file, and to building the index. The build is relative to reading
 // findings and lineages with the same driver. On PostgreSQL, ratios of the build are not measured.
 func BenchmarkStart(b *testing.B) {
-	for i, n := range sizesAsked(b) {
+	for i, n := range requestedSizes(b) {
 		if i > 0 && testing.Short() {
 			return
 		}
@@ -116,8 +116,8 @@ func benchFollow(b *testing.B, w *world) {
 	b.ReportMetric(rate(30_000, median(followed)), perSecond)
 }
 
-// sizesAsked returns the sizes of the deployments to measure.
-func sizesAsked(b *testing.B) (out []int) {
+// requestedSizes returns the sizes of the deployments to measure.
+func requestedSizes(b *testing.B) (out []int) {
 	b.Helper()
 	for text := range strings.SplitSeq(*scales, ",") {
 		var n int

@@ -18,7 +18,7 @@ const writtenAtOnce = 10_000
 // -findings or of REDOUBT_TEST_SCALE.
 func BenchmarkStartWritten(b *testing.B) {
 	useScale(b)
-	for i, n := range sizesAsked(b) {
+	for i, n := range requestedSizes(b) {
 		if i > 0 && testing.Short() {
 			return
 		}

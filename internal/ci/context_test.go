@@ -238,9 +238,9 @@ func TestDetectProjectOfRemote(t *testing.T) {
 	}
 }
 
-// TestAddressesOfOddForms checks that Windows paths name no project. Credentials are removed for
+// TestUnusualRemoteURLs checks that Windows paths name no project. Credentials are removed for
 // any case of the scheme and with leading blanks.
-func TestAddressesOfOddForms(t *testing.T) {
+func TestUnusualRemoteURLs(t *testing.T) {
 	for _, folder := range []string{"C:/git/acme/shop.git", `d:/acme/shop`} {
 		if at := ci.Detect(ci.Env{}, ci.Facts{Top: "/src/shop", Remote: folder}); at.Remote != "" || at.Project != "local_scan/shop" {
 			t.Errorf("%s is the project %q", folder, at.Project)

@@ -39,9 +39,9 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// TestWhatConditionsSay checks that findings matched in mode comment are shown once, before other
+// TestOutputOfConditionModes checks that findings matched in mode comment are shown once, before other
 // new findings. Those in mode monitor are only in the JSON.
-func TestWhatConditionsSay(t *testing.T) {
+func TestOutputOfConditionModes(t *testing.T) {
 	o := outcome()
 	o.Blocked, o.Reason = false, ""
 	one := ci.Finding{ID: 1, URL: "https://r.example/1", Rule: "CVE-2026-1", Path: "go.sum", Line: 3, Mode: "comment", Condition: "condition 1 of sc: direct", Text: "lib 1.0 has CVE-2026-1 at go.sum:3 (fixed in 1.1; condition 1 of sc: direct)"}
@@ -68,9 +68,9 @@ func TestWhatConditionsSay(t *testing.T) {
 	}
 }
 
-// TestTheTextTellsWhatWentWithTheLastLockfile checks that removed dependencies are shown without
+// TestRemovedDependenciesWithoutLockfiles checks that removed dependencies are shown without
 // remaining lockfiles. Sources without lockfiles do not mention them.
-func TestTheTextTellsWhatWentWithTheLastLockfile(t *testing.T) {
+func TestRemovedDependenciesWithoutLockfiles(t *testing.T) {
 	for _, c := range []struct {
 		of   ci.Source
 		want string
@@ -85,9 +85,9 @@ func TestTheTextTellsWhatWentWithTheLastLockfile(t *testing.T) {
 	}
 }
 
-// TestNamesMakeNoCommands checks that no name in a report can inject a workflow command, a row or a
+// TestNamesCannotInjectCommands checks that no name in a report can inject a workflow command, a row or a
 // link.
-func TestNamesMakeNoCommands(t *testing.T) {
+func TestNamesCannotInjectCommands(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := hostile
 		if rapid.Bool().Draw(t, "drawn") {

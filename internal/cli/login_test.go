@@ -15,9 +15,9 @@ import (
 	"github.com/redoubt/redoubt/internal/cli/webapi"
 )
 
-// TestALoginThatCannotBeTriedIsRevoked checks that a token that cannot be tested is not stored, and
+// TestUntestableLoginTokenIsRevoked checks that a token that cannot be tested is not stored, and
 // is revoked.
-func TestALoginThatCannotBeTriedIsRevoked(t *testing.T) {
+func TestUntestableLoginTokenIsRevoked(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
 	for _, c := range []struct {

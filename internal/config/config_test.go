@@ -48,7 +48,7 @@ func newParser(t *testing.T) *kong.Kong {
 	return parser
 }
 
-func TestFlagsBeatEnvironmentBeatsFile(t *testing.T) {
+func TestConfigPrecedence(t *testing.T) {
 	file := "addr: file:1\nrate_limit: 7\ntrusted_proxy: [10.0.0.0/8, 127.0.0.1]\n"
 	got, err := parse(t, file)
 	if err != nil {
@@ -66,9 +66,9 @@ func TestFlagsBeatEnvironmentBeatsFile(t *testing.T) {
 	}
 }
 
-// TestAnEmptyPathIsNone sets each optional path to an empty value, like a container template, with
+// TestEmptyPathIsUnset sets each optional path to an empty value, like a container template, with
 // and without a value in the file.
-func TestAnEmptyPathIsNone(t *testing.T) {
+func TestEmptyPathIsUnset(t *testing.T) {
 	for _, env := range []string{"REDOUBT_KEY_FILE", "REDOUBT_TLS_CERT", "REDOUBT_TLS_KEY", "REDOUBT_READY_FILE"} {
 		t.Setenv(env, "")
 	}
@@ -88,7 +88,7 @@ func TestAnEmptyPathIsNone(t *testing.T) {
 	}
 }
 
-func TestFileWithUnknownKeyIsRefused(t *testing.T) {
+func TestUnknownFileKeyIsRejected(t *testing.T) {
 	_, err := parse(t, "adr: x:1\n")
 	if err == nil || !strings.Contains(err.Error(), "adr") {
 		t.Errorf("a misspelt key gave %v, want an error that names it", err)
@@ -136,7 +136,7 @@ func TestUnknownVariables(t *testing.T) {
 	}
 }
 
-func TestSecretsStayHidden(t *testing.T) {
+func TestSecretsAreRedacted(t *testing.T) {
 	s := Storage{Data: "d", DatabaseURL: "postgres://u:hunter2@h/d"}
 	asJSON, err := json.Marshal(s)
 	if err != nil {
@@ -149,7 +149,7 @@ func TestSecretsStayHidden(t *testing.T) {
 	}
 }
 
-func TestCheckNamesEveryFault(t *testing.T) {
+func TestCheckReportsEveryError(t *testing.T) {
 	good := Server{Addr: "127.0.0.1:0", MaxUpload: 1 << 30}
 	if err := good.Check(); err != nil {
 		t.Fatalf("sound settings refused: %v", err)
@@ -169,7 +169,7 @@ func TestCheckNamesEveryFault(t *testing.T) {
 	}
 }
 
-func TestProxiesTakeAddressesAndNetworks(t *testing.T) {
+func TestProxiesAcceptAddressesAndNetworks(t *testing.T) {
 	got, err := Server{TrustedProxy: []string{"10.0.0.0/8", "::1"}}.Proxies()
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestProxiesTakeAddressesAndNetworks(t *testing.T) {
 	}
 }
 
-func TestOIDCSettingsGoTogether(t *testing.T) {
+func TestCheckOIDCSettings(t *testing.T) {
 	good := Server{
 		Addr: "127.0.0.1:0", MaxUpload: 1 << 30, PublicURL: "https://redoubt.example",
 		OIDCIssuer: "https://id.example", OIDCClientID: "redoubt", OIDCGroupsClaim: "groups", OIDCRole: []string{"*=viewer"},

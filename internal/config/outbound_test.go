@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/config"
 )
 
-func TestNetworksOfHosts(t *testing.T) {
+func TestOutboundNetworks(t *testing.T) {
 	for _, c := range []struct {
 		settings []string
 		want     string

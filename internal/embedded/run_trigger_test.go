@@ -108,9 +108,9 @@ func TestPushesAndChangeRequestsAreScanned(t *testing.T) {
 	})
 }
 
-// TestWhatIsScannedIsNotScannedAgain checks that a push queues no scan of a commit that the last
+// TestScannedCommitIsNotQueuedAgain checks that a push queues no scan of a commit that the last
 // run scans, for any cause. A failed run, or an older commit, is scanned again.
-func TestWhatIsScannedIsNotScannedAgain(t *testing.T) {
+func TestScannedCommitIsNotQueuedAgain(t *testing.T) {
 	first, second := strings.Repeat("1", 40), strings.Repeat("2", 40)
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
@@ -145,9 +145,9 @@ func TestWhatIsScannedIsNotScannedAgain(t *testing.T) {
 	})
 }
 
-// TestABadBranchStopsNoSchedule checks that an invalid branch only fails its own run, with the
+// TestInvalidBranchFailsOnlyItsRun checks that an invalid branch only fails its own run, with the
 // reason.
-func TestABadBranchStopsNoSchedule(t *testing.T) {
+func TestInvalidBranchFailsOnlyItsRun(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
@@ -173,9 +173,9 @@ func TestABadBranchStopsNoSchedule(t *testing.T) {
 	})
 }
 
-// TestEachServersRunnerHasItsOwnToken checks that each server's runner has a separate token, and
+// TestEachServerHasItsOwnRunnerToken checks that each server's runner has a separate token, and
 // that a rejected token is replaced.
-func TestEachServersRunnerHasItsOwnToken(t *testing.T) {
+func TestEachServerHasItsOwnRunnerToken(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	d := storetest.Deployment(t, s)
 	shown := []string{}

@@ -41,9 +41,9 @@ func ownRunnersOf(t *testing.T, isolation string) (*Runners, *bytes.Buffer) {
 	}), log
 }
 
-// TestABuiltInRunnerNeedsASandbox checks that a runner requires a sandbox unless the isolation
+// TestBuiltInRunnerRequiresSandbox checks that a runner requires a sandbox unless the isolation
 // setting allows runs without one. The log reports that.
-func TestABuiltInRunnerNeedsASandbox(t *testing.T) {
+func TestBuiltInRunnerRequiresSandbox(t *testing.T) {
 	t.Setenv("PATH", t.TempDir()) // bubblewrap is not on the path
 	for isolation, begins := range map[string]bool{"": false, "required": false, "auto": true, "none": true} {
 		t.Run(isolation, func(t *testing.T) {
@@ -72,9 +72,9 @@ func TestABuiltInRunnerNeedsASandbox(t *testing.T) {
 	}
 }
 
-// TestADeploymentWithoutARunnerHoldsUpNoOther checks that a deployment whose runner cannot be
+// TestFailedRunnerCreationDoesNotDelayOthers checks that a deployment whose runner cannot be
 // created does not delay others. It has a runner after the problem is fixed.
-func TestADeploymentWithoutARunnerHoldsUpNoOther(t *testing.T) {
+func TestFailedRunnerCreationDoesNotDelayOthers(t *testing.T) {
 	o, log := ownRunnersOf(t, "none")
 	one := storetest.Deployment(t, o.Store)
 	two, err := o.Store.CreateDeployment(t.Context(), "two", "Two", storetest.Actor)
@@ -108,9 +108,9 @@ func TestADeploymentWithoutARunnerHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestTheBuiltInRunnerOfADeletedDeploymentEnds checks that the runner of a deleted deployment and
+// TestDeletedDeploymentRemovesBuiltInRunner checks that the runner of a deleted deployment and
 // its repositories are removed, including deployments deleted while no server was running.
-func TestTheBuiltInRunnerOfADeletedDeploymentEnds(t *testing.T) {
+func TestDeletedDeploymentRemovesBuiltInRunner(t *testing.T) {
 	o, log := ownRunnersOf(t, "none")
 	stays := storetest.Deployment(t, o.Store)
 	goes, err := o.Store.CreateDeployment(t.Context(), "goes", "Goes", storetest.Actor)
@@ -156,9 +156,9 @@ func TestTheBuiltInRunnerOfADeletedDeploymentEnds(t *testing.T) {
 	}
 }
 
-// TestARunnerThatGetsAnotherTokenKeepsItsRepositories checks that a runner can be restarted with a
+// TestRunnerWithNewTokenPreservesRepositories checks that a runner can be restarted with a
 // new token in its directory before the old token is revoked. It fetches nothing again.
-func TestARunnerThatGetsAnotherTokenKeepsItsRepositories(t *testing.T) {
+func TestRunnerWithNewTokenPreservesRepositories(t *testing.T) {
 	dir, kept := t.TempDir(), ""
 	asked := make(chan string, 100)
 	var revoked atomic.Bool
@@ -221,9 +221,9 @@ func TestARunnerThatGetsAnotherTokenKeepsItsRepositories(t *testing.T) {
 	}
 }
 
-// TestARunnerWhoseTokenIsGoneKeepsNoRepository checks that a runner with a revoked token deletes
+// TestRevokedRunnerTokenDeletesRepositories checks that a runner with a revoked token deletes
 // its repositories. Other rejections preserve them.
-func TestARunnerWhoseTokenIsGoneKeepsNoRepository(t *testing.T) {
+func TestRevokedRunnerTokenDeletesRepositories(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
 		code   string

@@ -35,7 +35,7 @@ func (wordy) Exceptions(context.Context) ([]model.Exception, error) {
 	return []model.Exception{{State: model.ExceptionActive, Target: half, Reason: half}, {State: model.ExceptionActive, Paths: model.PathGlobs{half}, Projects: model.ProjectGlobs{half}}}, nil
 }
 
-func TestOneTooManyIsRefused(t *testing.T) {
+func TestExceptionAndVEXLimits(t *testing.T) {
 	_, _, err := Add(t.Context(), full{}, model.Exception{Target: "x", Reason: "y", TriageReason: model.AcceptableRisk})
 	if _, ok := errors.AsType[*model.InvalidError](err); !ok || !strings.Contains(err.Error(), "10000 exceptions") {
 		t.Errorf("an exception: %v", err)

@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestAVEXDateAheadDoesNotLastForEver checks that a date in the future counts as the date of
+// TestFutureVEXDateCountsAsReceipt checks that a date in the future counts as the date of
 // receipt.
-func TestAVEXDateAheadDoesNotLastForEver(t *testing.T) {
+func TestFutureVEXDateCountsAsReceipt(t *testing.T) {
 	day := func(n int) time.Time { return now.AddDate(0, 0, n) }
 	ahead := model.VEXDocument{IssuedAt: now.AddDate(73, 0, 0), ReceivedAt: day(0)}
 	for name, tt := range map[string]struct {
@@ -58,8 +58,8 @@ func (j judged) judge() (model.TriageEvent, bool) {
 	return NewJudge(j.exceptions, now).Decide(&c)
 }
 
-// says returns a claim of a document, made some days ago.
-func says(document int64, status model.VEXStatus, days int, edit ...func(*model.VEXDocument, *model.VEXStatement)) model.VEXClaim {
+// newClaim returns a claim of a document, made some days ago.
+func newClaim(document int64, status model.VEXStatus, days int, edit ...func(*model.VEXDocument, *model.VEXStatement)) model.VEXClaim {
 	d := &model.VEXDocument{ID: document, Name: "urn:d", Format: "OpenVEX", ReceivedAt: now}
 	s := &model.VEXStatement{Names: []string{"CVE-1"}, Status: status, At: now.AddDate(0, 0, -days)}
 	for _, e := range edit {
@@ -96,35 +96,35 @@ func TestDecide(t *testing.T) {
 		judged judged
 		want   string // state and actor; empty if nothing changes
 	}{
-		"it says so":                          {judged{claims: []model.VEXClaim{says(1, model.VEXNotAffected, 1)}}, "ignored vex:1"},
-		"a person decided":                    {judged{before: model.Triage{State: model.TriageReopened, By: model.Actor{Kind: "user"}}, claims: []model.VEXClaim{says(1, model.VEXNotAffected, 1)}}, ""},
-		"another worker ignored it":           {judged{before: by("autotriage", 1, model.TriageIgnored), claims: []model.VEXClaim{says(1, model.VEXAffected, 1)}}, ""},
-		"the newer counts":                    {judged{claims: []model.VEXClaim{says(1, model.VEXNotAffected, 1), says(2, model.VEXAffected, 2)}}, "ignored vex:1"},
-		"whatever their order":                {judged{claims: []model.VEXClaim{says(2, model.VEXAffected, 2), says(1, model.VEXNotAffected, 1)}}, "ignored vex:1"},
-		"of two alike the more cautious":      {judged{claims: []model.VEXClaim{says(1, model.VEXAffected, 1), says(2, model.VEXNotAffected, 1)}}, "reopened vex:1"},
-		"a day ahead counts as its arrival":   {judged{claims: []model.VEXClaim{says(1, model.VEXNotAffected, -9), says(2, model.VEXAffected, 0)}}, "reopened vex:2"},
-		"that of the project comes first":     {judged{claims: []model.VEXClaim{says(1, model.VEXAffected, 9, ofProject), says(2, model.VEXNotAffected, 1)}}, "reopened vex:1"},
-		"of another project":                  {judged{claims: []model.VEXClaim{says(1, model.VEXFixed, 1, func(d *model.VEXDocument, _ *model.VEXStatement) { d.ProjectID = 4 })}}, ""},
-		"of other projects":                   {judged{claims: []model.VEXClaim{says(1, model.VEXFixed, 1, func(d *model.VEXDocument, _ *model.VEXStatement) { d.Projects = model.ProjectGlobs{"other/*"} })}}, ""},
-		"of another branch":                   {judged{claims: []model.VEXClaim{says(1, model.VEXFixed, 1, ofProject, func(d *model.VEXDocument, _ *model.VEXStatement) { d.Ref = "refs/heads/dev" })}}, ""},
-		"of the package":                      {judged{claims: []model.VEXClaim{says(1, model.VEXFixed, 1, pkg("npm/p", ""))}}, "ignored vex:1"},
-		"of the version":                      {judged{claims: []model.VEXClaim{says(1, model.VEXFixed, 1, pkg("npm/p", "1"))}}, "ignored vex:1"},
-		"of another version":                  {judged{claims: []model.VEXClaim{says(1, model.VEXFixed, 1, pkg("npm/p", "2"))}}, ""},
-		"of another package":                  {judged{claims: []model.VEXClaim{says(1, model.VEXFixed, 1, pkg("pypi/p", ""))}}, ""},
-		"in an unknown product":               {judged{claims: []model.VEXClaim{says(1, model.VEXFixed, 1, ofProject, inProduct)}}, ""},
-		"in the only one of the document":     {judged{claims: []model.VEXClaim{says(1, model.VEXFixed, 1, ofProject, inSoleProduct)}}, "ignored vex:1"},
-		"in the only one, for many projects":  {judged{claims: []model.VEXClaim{says(1, model.VEXFixed, 1, inSoleProduct)}}, ""},
-		"it lives elsewhere too":              {judged{claims: []model.VEXClaim{says(1, model.VEXFixed, 1)}, elsewhere: []model.VEXClaim{}}, ""},
-		"elsewhere another says another":      {judged{claims: []model.VEXClaim{says(1, model.VEXFixed, 1)}, elsewhere: []model.VEXClaim{says(2, model.VEXUnderInvestigation, 1)}}, "reviewing vex:2"},
-		"an exception comes first":            {judged{exceptions: except, claims: []model.VEXClaim{says(1, model.VEXAffected, 1)}}, "ignored exception:5"},
-		"also where a document ignored it":    {judged{before: ignored, exceptions: except, claims: []model.VEXClaim{says(1, model.VEXNotAffected, 1)}}, "ignored exception:5"},
+		"it says so":                          {judged{claims: []model.VEXClaim{newClaim(1, model.VEXNotAffected, 1)}}, "ignored vex:1"},
+		"a person decided":                    {judged{before: model.Triage{State: model.TriageReopened, By: model.Actor{Kind: "user"}}, claims: []model.VEXClaim{newClaim(1, model.VEXNotAffected, 1)}}, ""},
+		"another worker ignored it":           {judged{before: by("autotriage", 1, model.TriageIgnored), claims: []model.VEXClaim{newClaim(1, model.VEXAffected, 1)}}, ""},
+		"the newer counts":                    {judged{claims: []model.VEXClaim{newClaim(1, model.VEXNotAffected, 1), newClaim(2, model.VEXAffected, 2)}}, "ignored vex:1"},
+		"whatever their order":                {judged{claims: []model.VEXClaim{newClaim(2, model.VEXAffected, 2), newClaim(1, model.VEXNotAffected, 1)}}, "ignored vex:1"},
+		"of two alike the more cautious":      {judged{claims: []model.VEXClaim{newClaim(1, model.VEXAffected, 1), newClaim(2, model.VEXNotAffected, 1)}}, "reopened vex:1"},
+		"a day ahead counts as its arrival":   {judged{claims: []model.VEXClaim{newClaim(1, model.VEXNotAffected, -9), newClaim(2, model.VEXAffected, 0)}}, "reopened vex:2"},
+		"that of the project comes first":     {judged{claims: []model.VEXClaim{newClaim(1, model.VEXAffected, 9, ofProject), newClaim(2, model.VEXNotAffected, 1)}}, "reopened vex:1"},
+		"of another project":                  {judged{claims: []model.VEXClaim{newClaim(1, model.VEXFixed, 1, func(d *model.VEXDocument, _ *model.VEXStatement) { d.ProjectID = 4 })}}, ""},
+		"of other projects":                   {judged{claims: []model.VEXClaim{newClaim(1, model.VEXFixed, 1, func(d *model.VEXDocument, _ *model.VEXStatement) { d.Projects = model.ProjectGlobs{"other/*"} })}}, ""},
+		"of another branch":                   {judged{claims: []model.VEXClaim{newClaim(1, model.VEXFixed, 1, ofProject, func(d *model.VEXDocument, _ *model.VEXStatement) { d.Ref = "refs/heads/dev" })}}, ""},
+		"of the package":                      {judged{claims: []model.VEXClaim{newClaim(1, model.VEXFixed, 1, pkg("npm/p", ""))}}, "ignored vex:1"},
+		"of the version":                      {judged{claims: []model.VEXClaim{newClaim(1, model.VEXFixed, 1, pkg("npm/p", "1"))}}, "ignored vex:1"},
+		"of another version":                  {judged{claims: []model.VEXClaim{newClaim(1, model.VEXFixed, 1, pkg("npm/p", "2"))}}, ""},
+		"of another package":                  {judged{claims: []model.VEXClaim{newClaim(1, model.VEXFixed, 1, pkg("pypi/p", ""))}}, ""},
+		"in an unknown product":               {judged{claims: []model.VEXClaim{newClaim(1, model.VEXFixed, 1, ofProject, inProduct)}}, ""},
+		"in the only one of the document":     {judged{claims: []model.VEXClaim{newClaim(1, model.VEXFixed, 1, ofProject, inSoleProduct)}}, "ignored vex:1"},
+		"in the only one, for many projects":  {judged{claims: []model.VEXClaim{newClaim(1, model.VEXFixed, 1, inSoleProduct)}}, ""},
+		"it lives elsewhere too":              {judged{claims: []model.VEXClaim{newClaim(1, model.VEXFixed, 1)}, elsewhere: []model.VEXClaim{}}, ""},
+		"elsewhere another says another":      {judged{claims: []model.VEXClaim{newClaim(1, model.VEXFixed, 1)}, elsewhere: []model.VEXClaim{newClaim(2, model.VEXUnderInvestigation, 1)}}, "reviewing vex:2"},
+		"an exception comes first":            {judged{exceptions: except, claims: []model.VEXClaim{newClaim(1, model.VEXAffected, 1)}}, "ignored exception:5"},
+		"also where a document ignored it":    {judged{before: ignored, exceptions: except, claims: []model.VEXClaim{newClaim(1, model.VEXNotAffected, 1)}}, "ignored exception:5"},
 		"one that names it comes first":       {judged{exceptions: named}, "ignored exception:6"},
 		"the one that ignored it keeps it":    {judged{before: by("exception", 5, model.TriageIgnored), exceptions: named}, ""},
 		"one that names it, of a fix":         {judged{before: user(model.TriageFixing, 2), exceptions: named}, "ignored exception:6"},
 		"a person decided after the approval": {judged{before: user(model.TriageReopened, 0), exceptions: named}, ""},
 		"approved again after a reopening":    {judged{before: user(model.TriageReopened, 2), exceptions: regranted}, "ignored exception:6"},
 		"a person ignored it before":          {judged{before: user(model.TriageIgnored, 2), exceptions: named}, ""},
-		"an exception ended":                  {judged{before: by("exception", 5, model.TriageIgnored), claims: []model.VEXClaim{says(1, model.VEXFixed, 1)}}, "ignored vex:1"},
+		"an exception ended":                  {judged{before: by("exception", 5, model.TriageIgnored), claims: []model.VEXClaim{newClaim(1, model.VEXFixed, 1)}}, "ignored vex:1"},
 		"nothing holds any more":              {judged{before: ignored}, "reopened vex:1"},
 		"nothing of a review holds":           {judged{before: by("vex", 1, model.TriageReviewing)}, "reopened vex:1"},
 		"no match, and the event is known":    {judged{before: by("vex", 1, model.TriageReopened)}, ""},

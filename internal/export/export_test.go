@@ -131,9 +131,9 @@ var hostile = map[string]bool{
 	"": false, "_x000D_": false, "1-2": false, "é=": false, strings.Repeat("x", 40_000): false,
 }
 
-// TestNoCellIsComputed checks that scanner texts are never formulas in any column, and that they
+// TestCellsAreNotFormulas checks that scanner texts are never formulas in any column, and that they
 // are complete.
-func TestNoCellIsComputed(t *testing.T) {
+func TestCellsAreNotFormulas(t *testing.T) {
 	for text, bad := range hostile {
 		f := aFinding(1)
 		f.RuleMessage, f.TriageComment, f.Location.FilePath, f.RuleName, f.Assignee = &text, &text, text, text, text
@@ -250,8 +250,8 @@ func TestSheets(t *testing.T) {
 	}
 }
 
-// TestSARIFFollowsItsSchema checks findings with all fields and with none.
-func TestSARIFFollowsItsSchema(t *testing.T) {
+// TestSARIFMatchesSchema checks findings with all fields and with none.
+func TestSARIFMatchesSchema(t *testing.T) {
 	compiler := jsonschema.NewCompiler()
 	text, err := os.ReadFile("testdata/sarif-schema-2.1.0.json")
 	if err != nil {
@@ -296,8 +296,8 @@ func TestSARIFFollowsItsSchema(t *testing.T) {
 	}
 }
 
-// TestBrokenExports checks that errors are returned and that the file is not completed after one.
-func TestBrokenExports(t *testing.T) {
+// TestExportErrors checks that errors are returned and that the file is not completed after one.
+func TestExportErrors(t *testing.T) {
 	gone := errors.New("gone")
 	for _, f := range Formats() {
 		var buf bytes.Buffer
@@ -335,9 +335,9 @@ func TestColumnsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestUnratedIsNotCalledMedium checks that tables do not show unrated vulnerabilities as medium,
+// TestUnratedIsNotExportedAsMedium checks that tables do not show unrated vulnerabilities as medium,
 // and that SARIF contains a property in addition to the severity.
-func TestUnratedIsNotCalledMedium(t *testing.T) {
+func TestUnratedIsNotExportedAsMedium(t *testing.T) {
 	f := dependencyFinding(7)
 	for _, unrated := range []bool{false, true} {
 		f.Severity, f.Unrated = "medium", unrated

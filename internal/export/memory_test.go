@@ -13,9 +13,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestWritesAsItReads checks for each format that the output follows the input with a delay of at
+// TestExportIsStreamed checks for each format that the output follows the input with a delay of at
 // most a few steps.
-func TestWritesAsItReads(t *testing.T) {
+func TestExportIsStreamed(t *testing.T) {
 	const findings = 16 * step
 	for _, f := range Formats() {
 		var written int64

@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// TestSARIFIsReadBack checks that the importer reads exported findings with the same issue type,
+// TestSARIFRoundTrip checks that the importer reads exported findings with the same issue type,
 // location and severity.
-func TestSARIFIsReadBack(t *testing.T) {
+func TestSARIFRoundTrip(t *testing.T) {
 	code, dependency, secret, fixed, ignored := aFinding(1), dependencyFinding(2), aFinding(3), aFinding(4), aFinding(5)
 	code.Location.FilePath, code.Severity = "a:b/%41 ü?#[x].py", "low"
 	dependency.Location = api.Location{FilePath: "package-lock.json", Line: 12}

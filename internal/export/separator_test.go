@@ -43,9 +43,9 @@ func split(text string, by byte, spaces bool) (cells []string) {
 	return cells
 }
 
-// TestNoCellIsComputedWhateverSplits checks cells that start within a text for programs that split
+// TestCellsAreNotFormulasAfterSplit checks cells that start within a text for programs that split
 // at semicolons, tabs or bars.
-func TestNoCellIsComputedWhateverSplits(t *testing.T) {
+func TestCellsAreNotFormulasAfterSplit(t *testing.T) {
 	piece := rapid.SampledFrom([]string{"=cmd()", "+1", "-2", "@SUM(A1)", "＝1", ";", "\t", "|", ",", "\n", "\r", "\r\n", `"`, `""`, " ", "'", "x", "\u00a0", "a=b", "é"})
 	text := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(piece, 0, 8).Draw(t, "text"), "") })
 	rapid.Check(t, func(r *rapid.T) {
@@ -91,9 +91,9 @@ func unescapeUnits(s string) string {
 	})
 }
 
-// TestUnitsAreReadBack checks that texts in the form of encoded units are preserved, including
+// TestUnitsRoundTrip checks that texts in the form of encoded units are preserved, including
 // those that share underscores.
-func TestUnitsAreReadBack(t *testing.T) {
+func TestUnitsRoundTrip(t *testing.T) {
 	for text, want := range map[string]string{
 		"_x0041_": "_x005F_x0041_", "_x005F_x0041_": "_x005F_x005F_x005F_x0041_", "__x0041__": "__x005F_x0041__", "_x004_": "_x004_", "_X0041_": "_X0041_",
 	} {

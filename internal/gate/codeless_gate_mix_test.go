@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestDecisionsStayWhereDiffScansAndFullScansMix checks that a scan of one kind does not count
+// TestMixedDiffAndFullScansPreserveDecisions checks that a scan of one kind does not count
 // findings of the other kind. Otherwise decisions could move to other code.
-func TestDecisionsStayWhereDiffScansAndFullScansMix(t *testing.T) {
+func TestMixedDiffAndFullScansPreserveDecisions(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, steps := range map[string][]evalScan{
 			"a diff scan tells code after one that told none": {
@@ -45,9 +45,9 @@ func TestDecisionsStayWhereDiffScansAndFullScansMix(t *testing.T) {
 	}
 }
 
-// TestReportsThatTellSomeOfTheirCode checks reports with code for some of their results. Decisions
+// TestReportsWithPartialCode checks reports with code for some of their results. Decisions
 // must not move to other code.
-func TestReportsThatTellSomeOfTheirCode(t *testing.T) {
+func TestReportsWithPartialCode(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct{ first, second evalScan }{
 			"two become one, with code":     {evalScan{file: "xa", told: true, part: "a"}, evalScan{file: "--e", told: true}},
@@ -78,9 +78,9 @@ func TestReportsThatTellSomeOfTheirCode(t *testing.T) {
 	}
 }
 
-// TestMessagesTellCodeApart checks that messages identify code if one of two reports has no code.
+// TestMessagesDistinguishCode checks that messages identify code if one of two reports has no code.
 // Different messages mean different code, and equal messages the same.
-func TestMessagesTellCodeApart(t *testing.T) {
+func TestMessagesDistinguishCode(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {
 			steps  []evalScan
@@ -115,9 +115,9 @@ func TestMessagesTellCodeApart(t *testing.T) {
 	}
 }
 
-// TestABlindDiffScanThatComesAgain repeats a diff scan without code after a full scan with code.
+// TestRepeatedDiffScanWithoutCode repeats a diff scan without code after a full scan with code.
 // Its identities and decisions must remain.
-func TestABlindDiffScanThatComesAgain(t *testing.T) {
+func TestRepeatedDiffScanWithoutCode(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			p := newEvals(t, engine)
@@ -134,10 +134,10 @@ func TestABlindDiffScanThatComesAgain(t *testing.T) {
 	}
 }
 
-// TestADecisionOnALongMatchHoldsForItsEdits checks that a decision on a long match applies to edits
+// TestLongMatchDecisionAppliesToEdits checks that a decision on a long match applies to edits
 // on the same ref. It then applies to that code on other refs. On a ref that reports the edited
 // code first, it is new (docs/explanation/identity.md).
-func TestADecisionOnALongMatchHoldsForItsEdits(t *testing.T) {
+func TestLongMatchDecisionAppliesToEdits(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {
 			steps  []evalScan // of dev, except for the first
@@ -164,9 +164,9 @@ func TestADecisionOnALongMatchHoldsForItsEdits(t *testing.T) {
 	}
 }
 
-// TestAScanThatFailedIsNotTheFirst checks that code that a failed scan did not reach is not new.
+// TestFailedScanIsNotFirstScan checks that code that a failed scan did not reach is not new.
 // The branch of a failed scan must not become the primary one.
-func TestAScanThatFailedIsNotTheFirst(t *testing.T) {
+func TestFailedScanIsNotFirstScan(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			p := newEvals(t, engine)

@@ -96,8 +96,8 @@ func (w *evalWorld) before(s evalScan) [2]look {
 	return [2]look{}
 }
 
-// heard updates the branch with a scan.
-func (r *evalRef) heard(s evalScan) {
+// applyScan updates the branch with a scan.
+func (r *evalRef) applyScan(s evalScan) {
 	last, had := &r.last, &r.had
 	if r.diff.now = s.diff; r.diff.now {
 		last, had = &r.diff.last, &r.diff.had
@@ -192,9 +192,9 @@ func (w *evalWorld) check(t *rapid.T, s evalScan, now evalState, then evalState)
 	}
 }
 
-// TestBlindReportsAtTheGate checks that for random reports no new code is hidden, and no decision
+// TestGateReportsWithoutCode checks that for random reports no new code is hidden, and no decision
 // moves to other code.
-func TestBlindReportsAtTheGate(t *testing.T) {
+func TestGateReportsWithoutCode(t *testing.T) {
 	p := newEvals(t, storetest.Engines[0])
 	tenants := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -216,7 +216,7 @@ func TestBlindReportsAtTheGate(t *testing.T) {
 			if now.recorded {
 				return
 			}
-			w.refs[s.ref].heard(s)
+			w.refs[s.ref].applyScan(s)
 			for _, letter := range []byte(s.sees) {
 				w.told[letter] = true
 				if strings.IndexByte(s.muted, letter) < 0 && rapid.IntRange(0, 3).Draw(t, "ignore") == 0 {

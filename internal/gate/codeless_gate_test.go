@@ -216,9 +216,9 @@ func newEvals(t testing.TB, engine string) *evals {
 	return &evals{s, clock, storetest.Deployment(t, s).ID}
 }
 
-// TestIgnoredCodePassesUntold checks that ignored code and code of the primary branch pass in a
+// TestIgnoredCodePassesInReportWithoutCode checks that ignored code and code of the primary branch pass in a
 // report without code, also if it is repeated.
-func TestIgnoredCodePassesUntold(t *testing.T) {
+func TestIgnoredCodePassesInReportWithoutCode(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {
 			first, second evalScan
@@ -254,9 +254,9 @@ func TestIgnoredCodePassesUntold(t *testing.T) {
 	}
 }
 
-// TestIgnoredCodePassesThoughTheScanIsOnlyRecorded checks the gate for late and superseded scans.
+// TestIgnoredCodePassesInRecordedScan checks the gate for late and superseded scans.
 // They are evaluated by the findings they would have if they were applied, and write no findings.
-func TestIgnoredCodePassesThoughTheScanIsOnlyRecorded(t *testing.T) {
+func TestIgnoredCodePassesInRecordedScan(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {
 			first, second evalScan
@@ -296,9 +296,9 @@ func TestIgnoredCodePassesThoughTheScanIsOnlyRecorded(t *testing.T) {
 	}
 }
 
-// TestCodeEditedWithinALongMatchIsNewThoughTheScanIsOnlyRecorded checks that a branch that is reset
+// TestEditedLongMatchIsNewInRecordedScan checks that a branch that is reset
 // to a failed commit fails again, whatever happened to the match since.
-func TestCodeEditedWithinALongMatchIsNewThoughTheScanIsOnlyRecorded(t *testing.T) {
+func TestEditedLongMatchIsNewInRecordedScan(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, steps := range map[string][]evalScan{
 			"superseded": {{file: "e", commit: "1"}, {file: "m", commit: "2"}, {file: "e", commit: "1"}},
@@ -319,10 +319,10 @@ func TestCodeEditedWithinALongMatchIsNewThoughTheScanIsOnlyRecorded(t *testing.T
 	}
 }
 
-// TestACopyIsNewThoughTheScanIsOnlyRecorded moves ignored code on another branch, so that the
+// TestCopyIsNewInRecordedScan moves ignored code on another branch, so that the
 // decision follows to the new location. The new location in addition to the old one is a copy, and
 // fails the build whether or not the scan is applied.
-func TestACopyIsNewThoughTheScanIsOnlyRecorded(t *testing.T) {
+func TestCopyIsNewInRecordedScan(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {
 			now    evalScan
@@ -351,9 +351,9 @@ func TestACopyIsNewThoughTheScanIsOnlyRecorded(t *testing.T) {
 	}
 }
 
-// TestAFullScanContinuesNothingThatADiffScanTold checks that a full scan without code does not
+// TestFullScanDoesNotContinueDiffFindings checks that a full scan without code does not
 // continue findings of a diff scan. The base may have had its results before.
-func TestAFullScanContinuesNothingThatADiffScanTold(t *testing.T) {
+func TestFullScanDoesNotContinueDiffFindings(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct{ main, full, blocks string }{
 			"the same":                       {"-", "--a", "a"},
@@ -395,9 +395,9 @@ func (p *evals) findings(t testing.TB) (list []model.Finding) {
 	return list
 }
 
-// TestNewCodeBesideARepeatedPartialScan checks that new code does not inherit a decision on a
+// TestNewCodeInRepeatedPartialScan checks that new code does not inherit a decision on a
 // result without code, if another result of the same scan is recognized by its code.
-func TestNewCodeBesideARepeatedPartialScan(t *testing.T) {
+func TestNewCodeInRepeatedPartialScan(t *testing.T) {
 	p := newEvals(t, storetest.Engines[0])
 	for _, s := range []evalScan{
 		{ref: "main", file: "ab", sees: "ab", told: true},

@@ -50,9 +50,9 @@ func (s shelf) Policy(_ context.Context, id int64) (model.Policy, error) {
 	return s.policies[at], s.fault("policy")
 }
 
-// TestPoliciesOfABoundToken checks that a token that is restricted to projects reads only the
+// TestPoliciesOfRestrictedToken checks that a token that is restricted to projects reads only the
 // policies of these projects and their parts about them. An unrestricted token reads all.
-func TestPoliciesOfABoundToken(t *testing.T) {
+func TestPoliciesOfRestrictedToken(t *testing.T) {
 	s := shelf{projects: []model.Project{{ID: 1, Name: "acme/a"}, {ID: 2, Name: "other/b"}}, policies: []model.Policy{
 		{ID: 1, Name: "all"},
 		{ID: 2, Name: "of a", Scope: model.PolicyScope{Projects: model.ProjectGlobs{"acme/*"}}},
@@ -96,9 +96,9 @@ func TestPoliciesOfABoundToken(t *testing.T) {
 	}
 }
 
-// TestSeen checks that invisible projects and policies are not found, and that other errors are
+// TestVisibleProject checks that invisible projects and policies are not found, and that other errors are
 // returned unchanged.
-func TestSeen(t *testing.T) {
+func TestVisibleProject(t *testing.T) {
 	bound, mine, theirs := model.ProjectGlobs{"acme/*"}, model.Project{ID: 1, Name: "acme/a"}, model.Project{ID: 2, Name: "other/b"}
 	for _, c := range []struct {
 		globs model.ProjectGlobs
@@ -129,7 +129,7 @@ func TestReported(t *testing.T) {
 	}
 }
 
-func TestMayTake(t *testing.T) {
+func TestCanUseProject(t *testing.T) {
 	for name, want := range map[string]error{
 		"acme/a": nil, "acme/unheard-of": nil, "other/x": model.ErrNotFound, "ACME/a": model.ErrNotFound,
 	} {

@@ -83,8 +83,8 @@ func (r *runs) lease(run model.Run, by auth.Caller) (leased model.Run) {
 	return leased
 }
 
-// hold returns the result of CanUpload.
-func (r *runs) hold(by auth.Caller, ref, commit string) (err error) {
+// canUpload returns the result of CanUpload.
+func (r *runs) canUpload(by auth.Caller, ref, commit string) (err error) {
 	r.t.Helper()
 	_ = r.s.View(r.t.Context(), r.d.ID, func(ctx context.Context, tx *store.Tx) error {
 		err = gate.CanUpload(ctx, tx, by, ref, commit)
@@ -103,7 +103,7 @@ func (r *runs) ofRun(by auth.Caller) (is bool, err error) {
 	return is, err
 }
 
-func TestTokensOfRunsAreHeldToThem(t *testing.T) {
+func TestRunTokensAreLimitedToRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		run         model.Run
 		ref, commit string
@@ -121,7 +121,7 @@ func TestTokensOfRunsAreHeldToThem(t *testing.T) {
 			r := newRuns(t, storetest.New(t, "sqlite"))
 			by := r.token(nil)
 			r.lease(c.run, by)
-			err := r.hold(by, c.ref, c.commit)
+			err := r.canUpload(by, c.ref, c.commit)
 			if _, refused := errors.AsType[*model.InvalidError](err); (err == nil) != c.held || refused == c.held {
 				t.Errorf("%s of %q at %q: %v", name, c.ref, c.commit, err)
 			}
@@ -132,9 +132,9 @@ func TestTokensOfRunsAreHeldToThem(t *testing.T) {
 	}
 }
 
-// TestTokensOfRunsThatEndedAreOfNoUse checks that an upload that started during a run is rejected
+// TestEndedRunTokensAreRejected checks that an upload that started during a run is rejected
 // after the run.
-func TestTokensOfRunsThatEndedAreOfNoUse(t *testing.T) {
+func TestEndedRunTokensAreRejected(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		r := newRuns(t, s)
 		by := r.token(nil)
@@ -143,7 +143,7 @@ func TestTokensOfRunsThatEndedAreOfNoUse(t *testing.T) {
 			return tx.CancelRun(ctx, run.ID, model.RunStopped)
 		})
 		for _, ref := range []string{"refs/heads/main", "refs/heads/other"} {
-			if err := r.hold(by, ref, commit); !errors.Is(err, auth.ErrUnauthenticated) {
+			if err := r.canUpload(by, ref, commit); !errors.Is(err, auth.ErrUnauthenticated) {
 				t.Errorf("an upload about %s after the run's end: %v", ref, err)
 			}
 		}
@@ -153,9 +153,9 @@ func TestTokensOfRunsThatEndedAreOfNoUse(t *testing.T) {
 	})
 }
 
-// TestUploadsAreRefusedOnceTheirTokenIsOver checks that a running upload is rejected if its token
+// TestUploadRejectedAfterTokenRevocation checks that a running upload is rejected if its token
 // is revoked or its user loses the role.
-func TestUploadsAreRefusedOnceTheirTokenIsOver(t *testing.T) {
+func TestUploadRejectedAfterTokenRevocation(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		r := newRuns(t, s)
 		anybodys := func(t *model.Token) { t.ProjectGlobs, t.ExpiresAt = nil, time.Time{} }
@@ -174,18 +174,18 @@ func TestUploadsAreRefusedOnceTheirTokenIsOver(t *testing.T) {
 			"revoked":                     {revoked, func(ctx context.Context, tx *store.Tx) error { return tx.RevokeToken(ctx, revoked.Token.ID) }},
 			"of a person who may no more": {ofAda, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, model.RoleViewer) }},
 		} {
-			if err := r.hold(c.by, "main", commit); err != nil {
+			if err := r.canUpload(c.by, "main", commit); err != nil {
 				t.Errorf("one that will be %s: %v", name, err)
 			}
 			r.update(c.over)
-			if err := r.hold(c.by, "main", commit); !errors.Is(err, auth.ErrUnauthenticated) {
+			if err := r.canUpload(c.by, "main", commit); !errors.Is(err, auth.ErrUnauthenticated) {
 				t.Errorf("one that is %s: %v", name, err)
 			}
 		}
 	})
 }
 
-func TestOtherTokensAreHeldToNoRun(t *testing.T) {
+func TestOtherTokensAreNotLimitedToRun(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		r := newRuns(t, s)
 		r.lease(model.Run{Ref: "refs/heads/main", Commit: commit}, r.token(nil))
@@ -196,7 +196,7 @@ func TestOtherTokensAreHeldToNoRun(t *testing.T) {
 			"of all projects": func(t *model.Token) { t.ProjectGlobs = nil },
 		} {
 			by := r.token(change)
-			if err := r.hold(by, "refs/heads/other", otherCommit); err != nil {
+			if err := r.canUpload(by, "refs/heads/other", otherCommit); err != nil {
 				t.Errorf("a token %s: %v", name, err)
 			}
 			if is, err := r.ofRun(by); is || err != nil {

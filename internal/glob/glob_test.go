@@ -12,9 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestMatchLeavesOutWhatTheScannerDoes compares Match with the recorded exclusions of the real
+// TestMatchAgreesWithScannerExclusions compares Match with the recorded exclusions of the real
 // scanner.
-func TestMatchLeavesOutWhatTheScannerDoes(t *testing.T) {
+func TestMatchAgreesWithScannerExclusions(t *testing.T) {
 	text, err := os.ReadFile("testdata/path_globs.tsv")
 	if err != nil {
 		t.Fatal(err)
@@ -43,8 +43,8 @@ func TestMatchLeavesOutWhatTheScannerDoes(t *testing.T) {
 	}
 }
 
-// TestMatchFitsWhatIsBelow checks that a glob that matches a folder matches every path in it.
-func TestMatchFitsWhatIsBelow(t *testing.T) {
+// TestMatchIncludesPathsInFolder checks that a glob that matches a folder matches every path in it.
+func TestMatchIncludesPathsInFolder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[ab*?/\[\]!-]{1,8}`)
 		globs := model.PathGlobs{word.Draw(t, "glob")}
@@ -58,9 +58,9 @@ func TestMatchFitsWhatIsBelow(t *testing.T) {
 	})
 }
 
-// TestSetsThatLeaveNothingOut checks that a negated empty set is rejected, even if another bracket
+// TestNegatedEmptySetIsRejected checks that a negated empty set is rejected, even if another bracket
 // follows.
-func TestSetsThatLeaveNothingOut(t *testing.T) {
+func TestNegatedEmptySetIsRejected(t *testing.T) {
 	for _, glob := range []string{"[!]", "[!]*", "a[^]]", "[^]b/[a]"} {
 		if err := (model.PathGlobs{glob}).Check(); err == nil || expression(glob) != nil {
 			t.Errorf("%q can be read, and is checked: %v", glob, err)
@@ -68,9 +68,9 @@ func TestSetsThatLeaveNothingOut(t *testing.T) {
 	}
 }
 
-// TestWhatPathGlobsAllowCanBeRead checks that model.PathGlobs accepts exactly the globs whose
+// TestPathGlobsAcceptCompilableBrackets checks that model.PathGlobs accepts exactly the globs whose
 // brackets compile.
-func TestWhatPathGlobsAllowCanBeRead(t *testing.T) {
+func TestPathGlobsAcceptCompilableBrackets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		glob := rapid.StringMatching(`[ab\[\]!^ä/*-]{1,10}`).Draw(t, "glob")
 		err := model.PathGlobs{glob}.Check()

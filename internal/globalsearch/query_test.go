@@ -84,7 +84,7 @@ func TestQueriesAreBounded(t *testing.T) {
 	}
 }
 
-func TestHitsAreMarkedByCharacters(t *testing.T) {
+func TestSearchHitsAreMarked(t *testing.T) {
 	for _, c := range []struct{ typed, name, want string }{
 		{"pay", "acme/Payments", "acme/[Pay]ments"},
 		{"an na", "banana", "b[anana]"},
@@ -108,9 +108,9 @@ func TestHitsAreMarkedByCharacters(t *testing.T) {
 	}
 }
 
-// TestPartsAreTheWholeName checks that the parts of any name equal the name. If the name matches,
+// TestPartsEqualName checks that the parts of any name equal the name. If the name matches,
 // one of them is a hit.
-func TestPartsAreTheWholeName(t *testing.T) {
+func TestPartsEqualName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		typed, err := ParseQuery(rapid.StringN(0, 5, -1).Draw(t, "typed"))
 		name := rapid.String().Draw(t, "name")

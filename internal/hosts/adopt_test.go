@@ -11,11 +11,11 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestCommentsThatAreAdopted checks which comments at the host are adopted. A comment is adopted if
+// TestCommentAdoption checks which comments at the host are adopted. A comment is adopted if
 // its mark names this server, deployment and connection, and a lineage of the project. Comments
 // equal to the text about to be written are adopted too. Comments that another server wrote with
 // the same account stay unchanged.
-func TestCommentsThatAreAdopted(t *testing.T) {
+func TestCommentAdoption(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()

@@ -6,7 +6,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-func TestWhatCommentsAskFor(t *testing.T) {
+func TestExtractCommandFromComment(t *testing.T) {
 	for body, want := range map[string]string{
 		"/redoubt reopen":                                    "/redoubt reopen",
 		"  \r\n /redoubt ignore\r\nthanks":                   "/redoubt ignore",

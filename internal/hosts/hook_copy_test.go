@@ -32,10 +32,10 @@ func (w *world) elsewhere(connection int64) (address string) {
 	return address
 }
 
-// TestACopyLeavesHooksAlone checks that a restored copy of the database changes no webhook of the
+// TestDatabaseCopyPreservesWebhooks checks that a restored copy of the database changes no webhook of the
 // original, until an administrator requests webhooks there. Then the original reports them and
 // leaves them unchanged.
-func TestACopyLeavesHooksAlone(t *testing.T) {
+func TestDatabaseCopyPreservesWebhooks(t *testing.T) {
 	const ours, theirs = "https://redoubt.example", "https://staging.example"
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	c := w.connect()
@@ -69,9 +69,9 @@ func TestACopyLeavesHooksAlone(t *testing.T) {
 	same(t, "which tells", w.repository(c).HookProblem(w.now), "its webhook at the host no longer exists")
 }
 
-// TestACopyThatForgetsAConnectionLeavesItsHooks checks that deleting a connection in a copy removes
+// TestDatabaseCopyRemovesOnlyItsWebhooks checks that deleting a connection in a copy removes
 // only webhooks with the address of the copy.
-func TestACopyThatForgetsAConnectionLeavesItsHooks(t *testing.T) {
+func TestDatabaseCopyRemovesOnlyItsWebhooks(t *testing.T) {
 	const ours, theirs = "https://redoubt.example", "https://staging.example"
 	for _, step := range []struct{ what, server string }{{"at another address", theirs}, {"that was told none", ""}, {"the original", ours}} {
 		t.Run(step.what, func(t *testing.T) {
@@ -91,9 +91,9 @@ func TestACopyThatForgetsAConnectionLeavesItsHooks(t *testing.T) {
 	}
 }
 
-// TestServersOfOneDatabaseLeaveEachOthersHooksAlone checks servers of one database with different
+// TestServersPreserveWebhooksOfOtherAddresses checks servers of one database with different
 // addresses, and webhooks that the command line created for another address.
-func TestServersOfOneDatabaseLeaveEachOthersHooksAlone(t *testing.T) {
+func TestServersPreserveWebhooksOfOtherAddresses(t *testing.T) {
 	const first, second = "https://redoubt.example", "https://inside.example"
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)

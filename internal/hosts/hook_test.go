@@ -38,7 +38,7 @@ func (w *world) hookPath(c model.Connection) string {
 	return fmt.Sprintf("/api/webhooks/%d/%d", w.d.ID, c.ID)
 }
 
-func TestHooksAreMadeOnce(t *testing.T) {
+func TestWebhooksAreCreatedOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
@@ -51,9 +51,9 @@ func TestHooksAreMadeOnce(t *testing.T) {
 	})
 }
 
-// TestAServerThatWasGivenNoAddressMakesNoHooks checks that a server without an address creates no
+// TestServerWithoutAddressCreatesNoWebhooks checks that a server without an address creates no
 // webhooks. Those it created before remain.
-func TestAServerThatWasGivenNoAddressMakesNoHooks(t *testing.T) {
+func TestServerWithoutAddressCreatesNoWebhooks(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	c := w.connect()
 	w.hook(c, "https://redoubt.example/")
@@ -69,9 +69,9 @@ func TestAServerThatWasGivenNoAddressMakesNoHooks(t *testing.T) {
 	same(t, "the one that is known", w.repository(c).HookID, "41")
 }
 
-// TestAHostHasOneHookOfOurs checks that unknown webhooks with our address are removed. Those of
+// TestUnknownOwnWebhooksAreRemoved checks that unknown webhooks with our address are removed. Those of
 // others stay.
-func TestAHostHasOneHookOfOurs(t *testing.T) {
+func TestUnknownOwnWebhooksAreRemoved(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	c := w.connect()
 	ours, theirs := "https://redoubt.example"+w.hookPath(c), scm.Hook{ID: "7", Address: "https://other.example" + w.hookPath(c)}
@@ -108,9 +108,9 @@ func TestAHostHasOneHookOfOurs(t *testing.T) {
 	same(t, "after it was removed there", w.host.hooked, []scm.Hook{theirs, {ID: w.repository(c).HookID, Address: moved}})
 }
 
-// TestRecreateHook checks that the webhook of one repository is created again. One with the address
+// TestRecreateWebhook checks that the webhook of one repository is created again. One with the address
 // of another server stays at the host.
-func TestRecreateHook(t *testing.T) {
+func TestRecreateWebhook(t *testing.T) {
 	const ours, theirs = "https://redoubt.example", "https://other.example"
 	for _, step := range []struct {
 		what    string
@@ -164,8 +164,8 @@ func TestRecreateHook(t *testing.T) {
 	}
 }
 
-// TestRecreateHookOfNoRepository checks repositories of other connections or without a project.
-func TestRecreateHookOfNoRepository(t *testing.T) {
+// TestRecreateWebhookOfUnknownRepository checks repositories of other connections or without a project.
+func TestRecreateWebhookOfUnknownRepository(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	c := w.connect()
 	w.keeper.HookURL = "https://redoubt.example"
@@ -228,9 +228,9 @@ func (w *world) silent(c model.Connection, clock *storetest.Clock) (said string)
 	return said
 }
 
-// TestAHookThatDiesIsNoticed checks that a webhook is distrusted if polling finds a push or a
+// TestMissedWebhookEventsAreDetected checks that a webhook is distrusted if polling finds a push or a
 // change request that it did not report within minutes. It is trusted again once it reports one.
-func TestAHookThatDiesIsNoticed(t *testing.T) {
+func TestMissedWebhookEventsAreDetected(t *testing.T) {
 	const well, fourth, fifth = "webhook, asked hourly.", "4444444444444444444444444444444444444444", "5555555555555555555555555555555555555555"
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {

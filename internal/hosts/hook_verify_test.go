@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestHooksAreLookedAt checks that testing a connection shows problems of its webhooks until they
+// TestConnectionTestReportsWebhookProblems checks that testing a connection shows problems of its webhooks until they
 // are solved. No webhook is created or removed until an administrator requests webhooks.
-func TestHooksAreLookedAt(t *testing.T) {
+func TestConnectionTestReportsWebhookProblems(t *testing.T) {
 	const ours, moved = "https://redoubt.example", "https://moved.example"
 	for _, step := range []struct {
 		what    string
@@ -81,9 +81,9 @@ func TestHooksAreLookedAt(t *testing.T) {
 	}
 }
 
-// TestIncompleteHookIsNotReliedOn checks that a repository whose webhook lacks events is
+// TestIncompleteWebhookDoesNotReducePolling checks that a repository whose webhook lacks events is
 // polled as often as one without a webhook.
-func TestIncompleteHookIsNotReliedOn(t *testing.T) {
+func TestIncompleteWebhookDoesNotReducePolling(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			w, c, clock, _ := hears(t, engine)
@@ -97,9 +97,9 @@ func TestIncompleteHookIsNotReliedOn(t *testing.T) {
 	}
 }
 
-// TestALookThatIsRefusedLosesNothing checks that a refusal of the host preserves the stored problem
+// TestRefusedWebhookCheckPreservesState checks that a refusal of the host preserves the stored problem
 // and leaves the connection working.
-func TestALookThatIsRefusedLosesNothing(t *testing.T) {
+func TestRefusedWebhookCheckPreservesState(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	c := w.connect()
 	w.hook(c, "https://redoubt.example")

@@ -35,7 +35,7 @@ func (w *world) projects() (names []string) {
 	return names
 }
 
-func TestConnectionsFollowTheirHost(t *testing.T) {
+func TestConnectionSyncsRepositories(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
@@ -80,7 +80,7 @@ func TestConnectionsFollowTheirHost(t *testing.T) {
 	})
 }
 
-func TestNoConnectionWithoutItsHost(t *testing.T) {
+func TestAddConnectionErrors(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		good := model.Connection{Kind: model.HostGitea, Name: "ours", BaseURL: "https://git.example"}
@@ -114,7 +114,7 @@ func TestNoConnectionWithoutItsHost(t *testing.T) {
 	})
 }
 
-func TestChangeRequestsAreFollowed(t *testing.T) {
+func TestChangeRequestsArePolled(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
@@ -147,7 +147,7 @@ func TestChangeRequestsAreFollowed(t *testing.T) {
 	})
 }
 
-func TestTellingAChangeRequest(t *testing.T) {
+func TestChangeRequestReport(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -186,9 +186,9 @@ func TestTellingAChangeRequest(t *testing.T) {
 	})
 }
 
-// TestNewerHeadGetsNoOldStatus checks that a scan sets no status on a newer commit that was pushed
+// TestOutdatedScanSetsNoStatus checks that a scan sets no status on a newer commit that was pushed
 // since, on any kind of ref.
-func TestNewerHeadGetsNoOldStatus(t *testing.T) {
+func TestOutdatedScanSetsNoStatus(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -213,7 +213,7 @@ func scanOf(w *world) (id string) {
 	return id
 }
 
-func TestHostsThatResolveAreLeftTheText(t *testing.T) {
+func TestHostsWithResolutionPreserveText(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -230,7 +230,7 @@ func TestHostsThatResolveAreLeftTheText(t *testing.T) {
 	})
 }
 
-func TestManyFindingsAreListedInTheSummary(t *testing.T) {
+func TestSummaryListsExcessFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -249,7 +249,7 @@ func TestManyFindingsAreListedInTheSummary(t *testing.T) {
 	})
 }
 
-func TestTellingMeetsWhatHostsDo(t *testing.T) {
+func TestReportStatusHandlesHostErrors(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -272,7 +272,7 @@ func TestTellingMeetsWhatHostsDo(t *testing.T) {
 	})
 }
 
-func TestOnlyProjectsOfHostsAreReported(t *testing.T) {
+func TestOnlyConnectedProjectsAreReported(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.update(func(ctx context.Context, tx *store.Tx) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestALinkIsOfWhoWasLinked checks that a link follows the id of the person, not the login.
-func TestALinkIsOfWhoWasLinked(t *testing.T) {
+// TestLinkFollowsAccountID checks that a link follows the id of the person, not the login.
+func TestLinkFollowsAccountID(t *testing.T) {
 	took := func(w *conversation) { w.host.ids = map[string]string{"octocat": "id of mallory"} }
 	for name, c := range map[string]struct {
 		policy model.ReplyPolicy
@@ -66,9 +66,9 @@ func (w *conversation) linkedOnce() {
 	})
 }
 
-// TestWhoIsLinkedIsAskedOfTheHost checks that saving unchanged links does not query the host and
+// TestUnchangedLinksDoNotQueryHost checks that saving unchanged links does not query the host and
 // adds no id to older links.
-func TestWhoIsLinkedIsAskedOfTheHost(t *testing.T) {
+func TestUnchangedLinksDoNotQueryHost(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	change := func(lines ...string) error {
 		people, err := model.ParseHostPeople(lines)
@@ -114,9 +114,9 @@ func TestWhoIsLinkedIsAskedOfTheHost(t *testing.T) {
 	same(t, "linked again", linked(), "map[octocat:{ada id of mallory}]")
 }
 
-// TestPeopleOfANewConnection checks that the people of a new connection are queried with its
+// TestNewConnectionQueriesLinkedUsers checks that the people of a new connection are queried with its
 // credential.
-func TestPeopleOfANewConnection(t *testing.T) {
+func TestNewConnectionQueriesLinkedUsers(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	c, err := w.keeper.Add(t.Context(), w.d.ID, storetest.Actor, model.Connection{
 		Kind: model.HostGitLab, Name: "theirs", BaseURL: "https://git.example", People: model.HostPeople{"cat": {User: "ada"}},

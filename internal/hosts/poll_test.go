@@ -70,9 +70,9 @@ func TestPushesAreScannedOnceInAnyOrder(t *testing.T) {
 	})
 }
 
-// TestPushPolledAndReceivedAtOnceIsScannedOnce processes a webhook during a poll of its repository,
+// TestConcurrentPollAndWebhookScanOnce processes a webhook during a poll of its repository,
 // between the response of the host and the write. It covers a push and a change request.
-func TestPushPolledAndReceivedAtOnceIsScannedOnce(t *testing.T) {
+func TestConcurrentPollAndWebhookScanOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.scanOnPush()
@@ -119,8 +119,8 @@ func (h toldMeanwhile) Comments(ctx context.Context, r model.Repository, number 
 	return list, err
 }
 
-// TestReplyPolledAndReceivedAtOnceIsAnsweredOnce checks that such a reply decides once, too.
-func TestReplyPolledAndReceivedAtOnceIsAnsweredOnce(t *testing.T) {
+// TestConcurrentPollAndWebhookProcessReplyOnce checks that such a reply decides once, too.
+func TestConcurrentPollAndWebhookProcessReplyOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
 		w.host.comments = append(w.host.comments, scm.Comment{ID: fmt.Sprint(len(w.host.comments) + 1), Author: "octocat", Body: "/redoubt ignore no_time: later", Path: "a.go", Line: 4, Thread: w.host.comments[0].Thread})
@@ -155,8 +155,8 @@ func TestPlainRemotesArePolled(t *testing.T) {
 	same(t, "what it was asked", w.host.polled, []string{"acme/payments trunk"})
 }
 
-// TestNoJobIsMadeOfWhatIsNothingToUs checks that irrelevant webhooks get their outcome immediately.
-func TestNoJobIsMadeOfWhatIsNothingToUs(t *testing.T) {
+// TestIrrelevantWebhooksCreateNoJob checks that irrelevant webhooks get their outcome immediately.
+func TestIrrelevantWebhooksCreateNoJob(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.scanOnPush()
 	c := w.connect()
@@ -173,16 +173,16 @@ func TestNoJobIsMadeOfWhatIsNothingToUs(t *testing.T) {
 		{"pull_request", `{"number":3,"repository":{"id":77}}`, "the repository is not a project"},
 		{"issue_comment", `{"issue":{"number":3,"pull_request":{}},"comment":{"body":"/redoubt help"},"repository":{"id":1}}`, "ignored: the connection accepts no commands"},
 	} {
-		w.must(w.hand(w.d.ID, c.ID, secret, told.event, told.body))
+		w.must(w.sendWebhook(w.d.ID, c.ID, secret, told.event, told.body))
 		same(t, "what came of it before any job", w.outcomes(c)[0], told.event+": "+told.outcome)
 	}
-	w.must(w.hand(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", first)))
+	w.must(w.sendWebhook(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", first)))
 	same(t, "what is to be done", w.outcomes(c)[0], "push: ")
 }
 
-// TestHostsAreSparedPolls checks that repositories with webhooks are polled rarely and that a host
+// TestHostsPollingFrequency checks that repositories with webhooks are polled rarely and that a host
 // that asks to wait is not polled. Failing repositories are polled after the others.
-func TestHostsAreSparedPolls(t *testing.T) {
+func TestHostsPollingFrequency(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
@@ -213,9 +213,9 @@ func TestHostsAreSparedPolls(t *testing.T) {
 	})
 }
 
-// TestARepositoryThatTheHostCannotReadHoldsUpNoOther checks that the others are polled in the same
+// TestUnreadableRepositoryDoesNotBlockPolling checks that the others are polled in the same
 // round if the host returns status 500 for one. The failure is returned.
-func TestARepositoryThatTheHostCannotReadHoldsUpNoOther(t *testing.T) {
+func TestUnreadableRepositoryDoesNotBlockPolling(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	c := w.connect()
 	w.host.down = &scm.HostError{Status: 500}

@@ -26,9 +26,9 @@ func (w *world) followed(id int64) (names []string) {
 	return names
 }
 
-// TestWhatIsLeftOutStaysOut checks that a repository separated from its project gets none at the
+// TestSeparatedRepositoryGetsNoProject checks that a repository separated from its project gets none at the
 // next check, even if a glob of the connection matches it.
-func TestWhatIsLeftOutStaysOut(t *testing.T) {
+func TestSeparatedRepositoryGetsNoProject(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
@@ -77,9 +77,9 @@ func TestWhatIsLeftOutStaysOut(t *testing.T) {
 	})
 }
 
-// TestChangeOfAConnection checks that a new credential is verified at the host first. A credential
+// TestConnectionUpdateVerifiesCredential checks that a new credential is verified at the host first. A credential
 // that the host rejects changes nothing.
-func TestChangeOfAConnection(t *testing.T) {
+func TestConnectionUpdateVerifiesCredential(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()

@@ -16,9 +16,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestWhoDecidesIsReadWhenItIsDecided checks that changes of policies and roles during a request to
+// TestReplyUsesCurrentPolicyAndRoles checks that changes of policies and roles during a request to
 // the host are respected.
-func TestWhoDecidesIsReadWhenItIsDecided(t *testing.T) {
+func TestReplyUsesCurrentPolicyAndRoles(t *testing.T) {
 	for name, change := range map[string]func(w *conversation){
 		"turned off": func(w *conversation) { w.let(model.RepliesOff) },
 		"linked no more": func(w *conversation) {
@@ -51,8 +51,8 @@ func TestWhoDecidesIsReadWhenItIsDecided(t *testing.T) {
 	}
 }
 
-// TestAChangeRequestHoldsUpNoOther checks that errors at one change request do not stop others.
-func TestAChangeRequestHoldsUpNoOther(t *testing.T) {
+// TestFailedChangeRequestDoesNotBlockOthers checks that errors at one change request do not stop others.
+func TestFailedChangeRequestDoesNotBlockOthers(t *testing.T) {
 	for name, wrong := range map[string]error{"too many": model.ErrTooLarge, "forbidden": &scm.HostError{Status: 403}, "broken": model.ErrUnavailable} {
 		t.Run(name, func(t *testing.T) {
 			w := newConversation(t, storetest.New(t, "sqlite"))
@@ -70,8 +70,8 @@ func TestAChangeRequestHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestAReplyHoldsUpNoOther checks that a lost answer does not stop the next reply.
-func TestAReplyHoldsUpNoOther(t *testing.T) {
+// TestLostAnswerDoesNotBlockNextReply checks that a lost answer does not stop the next reply.
+func TestLostAnswerDoesNotBlockNextReply(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	w.host.cut = fmt.Errorf("the line is cut: %w", model.ErrUnavailable)
 	w.host.comments = append(
@@ -86,9 +86,9 @@ func TestAReplyHoldsUpNoOther(t *testing.T) {
 	same(t, "the second", w.triage(w.other).State, model.TriageReviewing)
 }
 
-// TestStrangersBlockNoCommands checks that comments of people without write access never prevent
+// TestUnprivilegedCommentsDoNotBlockCommands checks that comments of people without write access never prevent
 // commands of people with it.
-func TestStrangersBlockNoCommands(t *testing.T) {
+func TestUnprivilegedCommentsDoNotBlockCommands(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	for i := range 250 {
 		w.host.comments = append(w.host.comments, scm.Comment{ID: fmt.Sprint(1000 + i), Author: "eve", Body: "/redoubt help"})
@@ -118,9 +118,9 @@ func (w *conversation) replied() (list []store.ChangeReply) {
 	return list
 }
 
-// TestTheLastCommandSaysSo checks that the last accepted command announces the limit. Further ones
+// TestLastCommandAnnouncesLimit checks that the last accepted command announces the limit. Further ones
 // are ignored.
-func TestTheLastCommandSaysSo(t *testing.T) {
+func TestLastCommandAnnouncesLimit(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		r, err := tx.RepositoryByHostID(ctx, w.connection.ID, "1")
@@ -142,9 +142,9 @@ func TestTheLastCommandSaysSo(t *testing.T) {
 	}
 }
 
-// TestWhenCommandsWereWritten checks that commands are processed in order of time. Those before our
+// TestCommandsAreProcessedInTimeOrder checks that commands are processed in order of time. Those before our
 // first comment are ignored, and those before another decision are refused.
-func TestWhenCommandsWereWritten(t *testing.T) {
+func TestCommandsAreProcessedInTimeOrder(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	for i := range w.host.comments {
 		w.host.comments[i].At = w.now
@@ -172,9 +172,9 @@ func TestWhenCommandsWereWritten(t *testing.T) {
 	}
 }
 
-// TestFindingsOfOtherProjects checks that findings of another project on a branch of the same name
+// TestChangeRequestExcludesOtherProjects checks that findings of another project on a branch of the same name
 // do not belong to the change request.
-func TestFindingsOfOtherProjects(t *testing.T) {
+func TestChangeRequestExcludesOtherProjects(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	foreign := w.findIn("acme/web", "rule-c", 1)
 	w.says(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d", foreign.ID)})
@@ -184,10 +184,10 @@ func TestFindingsOfOtherProjects(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfOurAccount checks refusals of the connection's account. If it may not query
+// TestConnectionAccountRefusals checks refusals of the connection's account. If it may not query
 // permissions, no command is processed until it may. If it may not answer, the answer is sent
 // later.
-func TestRefusalsOfOurAccount(t *testing.T) {
+func TestConnectionAccountRefusals(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	w.host.forbidden = &scm.HostError{Status: 403}
 	w.says(scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore no_time: later"})
@@ -212,8 +212,8 @@ func TestRefusalsOfOurAccount(t *testing.T) {
 	same(t, "answers", len(w.host.replies), 1)
 }
 
-// TestOneCommandOfAComment checks that the answer mentions ignored further commands.
-func TestOneCommandOfAComment(t *testing.T) {
+// TestCommentWithSeveralCommands checks that the answer mentions ignored further commands.
+func TestCommentWithSeveralCommands(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing\n/redoubt assign @me"})
 	if !strings.Contains(w.last(), hosts.OnlyTheFirst) {
@@ -221,8 +221,8 @@ func TestOneCommandOfAComment(t *testing.T) {
 	}
 }
 
-// TestAClaimThatIsOver checks that releasing an expired claim does not release a newer one.
-func TestAClaimThatIsOver(t *testing.T) {
+// TestExpiredClaimDoesNotReleaseNewer checks that releasing an expired claim does not release a newer one.
+func TestExpiredClaimDoesNotReleaseNewer(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
 		w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -244,9 +244,9 @@ func TestAClaimThatIsOver(t *testing.T) {
 	})
 }
 
-// TestALinkedUserWhoLeft checks that a link to a user without a role does not block changes of the
+// TestLinkedUserWithoutRole checks that a link to a user without a role does not block changes of the
 // connection. New links to that user are rejected.
-func TestALinkedUserWhoLeft(t *testing.T) {
+func TestLinkedUserWithoutRole(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		m, err := tx.Member(ctx, "ada")
@@ -270,9 +270,9 @@ func TestALinkedUserWhoLeft(t *testing.T) {
 	}
 }
 
-// TestWhatWasWrittenBeforeRepliesDecide checks that comments written before the reply policy
+// TestCommentsBeforeReplyPolicyAreIgnored checks that comments written before the reply policy
 // allowed them decide nothing. Later ones do.
-func TestWhatWasWrittenBeforeRepliesDecide(t *testing.T) {
+func TestCommentsBeforeReplyPolicyAreIgnored(t *testing.T) {
 	for _, c := range []struct {
 		before, after model.ReplyPolicy
 		author        string
@@ -311,9 +311,9 @@ func TestWhatWasWrittenBeforeRepliesDecide(t *testing.T) {
 	}
 }
 
-// TestATurnedPolicyIsReadWhenItIsDecided checks that switching replies off and on again during a
+// TestToggledReplyPolicyIgnoresOlderComments checks that switching replies off and on again during a
 // request prevents older comments from deciding.
-func TestATurnedPolicyIsReadWhenItIsDecided(t *testing.T) {
+func TestToggledReplyPolicyIgnoresOlderComments(t *testing.T) {
 	clock := storetest.NewClock()
 	w := newConversation(t, storetest.Open(t, storetest.Database(t, "sqlite", clock)))
 	for i := range w.host.comments {

@@ -27,9 +27,9 @@ func (w *conversation) asked() string {
 	return strings.Join(out, "\n")
 }
 
-// TestRepliesAskForExceptions checks that replies request exceptions like the pages do, also for
+// TestRepliesRequestExceptions checks that replies request exceptions like the pages do, also for
 // users who may only view. A request decides nothing.
-func TestRepliesAskForExceptions(t *testing.T) {
+func TestRepliesRequestExceptions(t *testing.T) {
 	const ask = "/redoubt exception until 2999-01-31: only <b>tests</b>"
 	for _, c := range []struct {
 		name, author, body string

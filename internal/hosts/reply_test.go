@@ -136,9 +136,9 @@ func (w *conversation) last() string {
 	return text
 }
 
-// TestRepliesDecide checks that linked people with write access decide about the finding of the
+// TestRepliesTriageFindings checks that linked people with write access decide about the finding of the
 // comment they answer. Others decide nothing.
-func TestRepliesDecide(t *testing.T) {
+func TestRepliesTriageFindings(t *testing.T) {
 	const line, whole = "t1", ""
 	const untouched = "untriaged"
 	for _, c := range []struct {
@@ -190,8 +190,8 @@ func TestRepliesDecide(t *testing.T) {
 	}
 }
 
-// TestADecisionTurnsTheStatus checks that a decision changes the commit status without a new scan.
-func TestADecisionTurnsTheStatus(t *testing.T) {
+// TestDecisionUpdatesCommitStatus checks that a decision changes the commit status without a new scan.
+func TestDecisionUpdatesCommitStatus(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
 		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore false_positive: a test"})
@@ -206,9 +206,9 @@ func TestADecisionTurnsTheStatus(t *testing.T) {
 	})
 }
 
-// TestRepliesAreTakenOnce checks that a reply decides once, even if it is sent again or edited, or
+// TestRepliesAreProcessedOnce checks that a reply decides once, even if it is sent again or edited, or
 // its answer is lost.
-func TestRepliesAreTakenOnce(t *testing.T) {
+func TestRepliesAreProcessedOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
 		w.says(scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore no_time: later"})
@@ -238,8 +238,8 @@ func TestRepliesAreTakenOnce(t *testing.T) {
 	})
 }
 
-// TestAnAnswerThatWasLost checks that a lost answer is sent again, and never twice.
-func TestAnAnswerThatWasLost(t *testing.T) {
+// TestLostAnswerIsSentOnce checks that a lost answer is sent again, and never twice.
+func TestLostAnswerIsSentOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
 		w.host.cut = fmt.Errorf("the line is cut: %w", model.ErrUnavailable)
@@ -273,9 +273,9 @@ func (w *conversation) connected() (c model.Connection) {
 	return c
 }
 
-// TestRepliesArePolledWhereSomethingChanged checks that comments of unchanged change requests are
+// TestRepliesArePolledAfterChangesOnly checks that comments of unchanged change requests are
 // not requested again.
-func TestRepliesArePolledWhereSomethingChanged(t *testing.T) {
+func TestRepliesArePolledAfterChangesOnly(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
 		poll := func(want model.TriageState, listed int) {
@@ -307,9 +307,9 @@ func TestFindingsOfForks(t *testing.T) {
 	})
 }
 
-// TestRepliesAreInTheTrail checks that the audit log contains deciding replies, with person and
+// TestAuditLogContainsDecidingReplies checks that the audit log contains deciding replies, with person and
 // place, and no others.
-func TestRepliesAreInTheTrail(t *testing.T) {
+func TestAuditLogContainsDecidingReplies(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	w.says(scm.Comment{Author: "octocat", Thread: "t1", Body: "/redoubt ignore false_positive: a test"})
 	w.says(scm.Comment{Author: "octocat", Thread: "t1", Body: "/redoubt assign @vic"})

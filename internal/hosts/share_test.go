@@ -126,9 +126,9 @@ func (w *world) work(kind string, k queue.Kind) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn checks that slow hosts of one deployment do not
+// TestSlowHostsDoNotBlockOtherDeployments checks that slow hosts of one deployment do not
 // block reports of another deployment.
-func TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn(t *testing.T) {
+func TestSlowHostsDoNotBlockOtherDeployments(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w, of, other := newShared(t, s, 12)
 		w.scanAll(w.d.ID)
@@ -141,9 +141,9 @@ func TestSlowHostsOfOneDeploymentLeaveOthersTheirTurn(t *testing.T) {
 	})
 }
 
-// TestSlowHostsOfOneDeploymentAreFollowedByTheSide checks that forty slow hosts use a quarter of
+// TestSlowHostsUseQuarterOfWorkers checks that forty slow hosts use a quarter of
 // the workers. Change requests of the other deployment are still found.
-func TestSlowHostsOfOneDeploymentAreFollowedByTheSide(t *testing.T) {
+func TestSlowHostsUseQuarterOfWorkers(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	w, of, other := newShared(t, s, 40)
 	of.quick.open = []model.ChangeRequest{{Number: 7, State: model.ChangeOpen, HeadCommit: first}}
@@ -169,9 +169,9 @@ func TestSlowHostsOfOneDeploymentAreFollowedByTheSide(t *testing.T) {
 	same(t, "slow ones asked at once", len(of.slow.asked), 8)
 }
 
-// TestOneSlowHostOfManyDeploymentsIsFollowedByTheSide checks that at most four of ten deployments
+// TestSharedSlowHostDoesNotBlockOthers checks that at most four of ten deployments
 // wait for one slow host. Another host is polled in the meantime.
-func TestOneSlowHostOfManyDeploymentsIsFollowedByTheSide(t *testing.T) {
+func TestSharedSlowHostDoesNotBlockOthers(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	w, of, _ := newShared(t, s, 1)
 	for i := range 9 {
@@ -212,9 +212,9 @@ func (h timedHost) note(ctx context.Context) {
 	h.until <- until
 }
 
-// TestWhatAHostIsAskedHasATimeOfItsOwn checks that listing repositories and polling them have
+// TestHostRequestsHaveSeparateTimeouts checks that listing repositories and polling them have
 // separate timeouts.
-func TestWhatAHostIsAskedHasATimeOfItsOwn(t *testing.T) {
+func TestHostRequestsHaveSeparateTimeouts(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.followNow(w.d.ID, w.connect())
 	w.now = w.now.Add(2 * time.Hour)
@@ -232,9 +232,9 @@ func TestWhatAHostIsAskedHasATimeOfItsOwn(t *testing.T) {
 	same(t, "forgotten is who asked nothing since", w.host.forgotten, w.now.Add(-2*time.Hour))
 }
 
-// TestAHostThatIsDownIsAskedForADay checks that a job retries an unavailable host for a day with
+// TestUnavailableHostIsRetriedForOneDay checks that a job retries an unavailable host for a day with
 // growing delays and uses up no attempt.
-func TestAHostThatIsDownIsAskedForADay(t *testing.T) {
+func TestUnavailableHostIsRetriedForOneDay(t *testing.T) {
 	clock := storetest.NewClock()
 	w := newWorld(t, storetest.Open(t, storetest.Database(t, "sqlite", clock)))
 	w.keeper.Clock = clock.Now

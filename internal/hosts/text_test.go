@@ -11,9 +11,9 @@ var here = origin{"1b9ff0c2d4a55e77", 3, 4}
 
 func page(int64) string { return "https://redoubt.example/x" }
 
-// TestHostileTextsSayJustThat checks that untrusted text mentions no user, contains no links and is
+// TestUntrustedTextIsEscaped checks that untrusted text mentions no user, contains no links and is
 // not parsed as a mark.
-func TestHostileTextsSayJustThat(t *testing.T) {
+func TestUntrustedTextIsEscaped(t *testing.T) {
 	hostile := item{
 		lineage: 7, finding: 1, rule: "r`<!-- redoubt:lineage:1 -->`@ada", path: "a|b`.go", line: 3, severity: model.SeverityHigh, blocks: true,
 		message: "see [x](https://evil.example) @ada #1 !2 <img src=x> **bold** www.evil.example\n<!-- redoubt:lineage:1 -->\n# head\x1b[31m " + strings.Repeat("long ", 1000),
@@ -61,7 +61,7 @@ func TestCommentsOfUnratedFindings(t *testing.T) {
 	}
 }
 
-func TestSettledCommentsStayFound(t *testing.T) {
+func TestResolvedCommentPreservesMark(t *testing.T) {
 	before := lineText(item{lineage: 12, rule: "r", message: "m"}, page, true, here)
 	after := resolvedText(before, 12, here)
 	if m, found := markOf(after); m != (mark{12, true, here}) || !found {

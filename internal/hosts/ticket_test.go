@@ -78,8 +78,8 @@ func (h *fakeHost) Ticket(_ context.Context, _, key string) (scm.Ticket, error) 
 	return scm.Ticket{}, model.ErrNotFound
 }
 
-// askTicket requests a ticket about findings, and returns its id and the job that creates it.
-func (w *world) askTicket(f ...model.Finding) (id int64, j model.Job) {
+// requestTicket requests a ticket about findings, and returns its id and the job that creates it.
+func (w *world) requestTicket(f ...model.Finding) (id int64, j model.Job) {
 	w.t.Helper()
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.PutTicketSetting(ctx, model.TicketSetting{Public: true, Labels: []string{"security"}}); err != nil {
@@ -125,7 +125,7 @@ func TestTicketsAreCreatedOnce(t *testing.T) {
 		w := newWorld(t, s)
 		w.connect()
 		a, b := w.find("rule.a", 3), w.find("rule.a", 9)
-		id, j := w.askTicket(a, b)
+		id, j := w.requestTicket(a, b)
 		w.host.issues.lost = true
 		if _, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j); err == nil {
 			t.Fatal("an answer that is lost is taken for one")
@@ -161,7 +161,7 @@ func TestTicketsAreCreatedOnce(t *testing.T) {
 	})
 }
 
-func TestTicketsThatCannotBeCreated(t *testing.T) {
+func TestTicketCreationErrors(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -180,7 +180,7 @@ func TestTicketsThatCannotBeCreated(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				w.host.down, w.now = nil, storetest.Epoch.Add(time.Hour)
-				id, j := w.askTicket(w.find("rule.a", 3))
+				id, j := w.requestTicket(w.find("rule.a", 3))
 				w.host.down, j.Attempt = c.down, c.attempt
 				_, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j)
 				_, ends := errors.AsType[queue.PermanentError](err)
@@ -197,10 +197,10 @@ func TestTicketsThatCannotBeCreated(t *testing.T) {
 	})
 }
 
-func TestUnwantedTicketIsNotCreated(t *testing.T) {
+func TestDeletedTicketIsNotCreated(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.connect()
-	id, j := w.askTicket(w.find("rule.a", 3))
+	id, j := w.requestTicket(w.find("rule.a", 3))
 	w.update(func(ctx context.Context, tx *store.Tx) error {
 		_, err := ticket.Delete(ctx, tx, id)
 		return err
@@ -210,12 +210,12 @@ func TestUnwantedTicketIsNotCreated(t *testing.T) {
 	same(t, "issues at the host", len(w.host.issues.drafts), 0)
 }
 
-func TestStatesOfTicketsAreReadBack(t *testing.T) {
+func TestTicketStatesAreSynchronized(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
 		f := w.find("rule.a", 3)
-		id, j := w.askTicket(f)
+		id, j := w.requestTicket(f)
 		_, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j)
 		w.must(err)
 		by := w.find("rule.b", 5)
@@ -243,8 +243,8 @@ func TestStatesOfTicketsAreReadBack(t *testing.T) {
 	})
 }
 
-// TestTicketsAskWhoReadsThem changes a repository between the request of a ticket and its creation.
-func TestTicketsAskWhoReadsThem(t *testing.T) {
+// TestTicketCreationRechecksRepository changes a repository between the request of a ticket and its creation.
+func TestTicketCreationRechecksRepository(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.host.repositories[0].Private = true
@@ -262,7 +262,7 @@ func TestTicketsAskWhoReadsThem(t *testing.T) {
 			"gone":                 {func(r *model.Repository) { r.HostID = "77" }, false, "not found at the host"},
 		} {
 			w.host.repositories[0], w.host.issues.drafts = private, nil
-			id, j := w.askTicket(w.find("rule.a", 3))
+			id, j := w.requestTicket(w.find("rule.a", 3))
 			w.update(func(ctx context.Context, tx *store.Tx) error {
 				return tx.PutTicketSetting(ctx, model.TicketSetting{Public: c.allowed})
 			})
@@ -281,14 +281,14 @@ func TestTicketsAskWhoReadsThem(t *testing.T) {
 	})
 }
 
-// TestASearchThatFailsMakesNoTicket checks that a failed search is not treated as an empty result.
-func TestASearchThatFailsMakesNoTicket(t *testing.T) {
+// TestFailedSearchCreatesNoTicket checks that a failed search is not treated as an empty result.
+func TestFailedSearchCreatesNoTicket(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.connect()
 	for status, state := range map[int]model.TicketState{
 		http.StatusNotFound: model.TicketFailed, http.StatusGone: model.TicketFailed, http.StatusBadGateway: model.TicketRequested,
 	} {
-		id, j := w.askTicket(w.find("rule.a", 3))
+		id, j := w.requestTicket(w.find("rule.a", 3))
 		w.host.issues.search = &scm.HostError{Status: status}
 		if _, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j); err == nil || w.ticket(id).State != state {
 			t.Errorf("%d: %v, %+v", status, err, w.ticket(id))
@@ -298,13 +298,13 @@ func TestASearchThatFailsMakesNoTicket(t *testing.T) {
 	same(t, "issues at the host", len(w.host.issues.drafts), 0)
 }
 
-// TestTicketsWaitForTheirTurn checks that tickets wait for a busy host, but only for a limited
+// TestTicketsWaitForBusyHost checks that tickets wait for a busy host, but only for a limited
 // time.
-func TestTicketsWaitForTheirTurn(t *testing.T) {
+func TestTicketsWaitForBusyHost(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.now = storetest.Epoch.Add(time.Hour)
 	w.connect()
-	id, j := w.askTicket(w.find("rule.a", 3))
+	id, j := w.requestTicket(w.find("rule.a", 3))
 	w.host.down = &model.BusyError{Text: "wait", Wait: 30 * 24 * time.Hour}
 	_, _, err := queue.Do(w.keeper.CreateTicket)(t.Context(), j)
 	if wait, is := errors.AsType[queue.WaitError](err); !is || wait.Wait == 0 {
@@ -317,7 +317,7 @@ func TestTicketsWaitForTheirTurn(t *testing.T) {
 	}
 }
 
-func TestOneOddTicketHoldsUpNoOther(t *testing.T) {
+func TestFailedTicketDoesNotBlockOthers(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()

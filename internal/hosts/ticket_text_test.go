@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestTicketsAreOfALengthThatHostsTake checks that a ticket with many long paths is shortened:
+// TestTicketTextRespectsLengthLimit checks that a ticket with many long paths is shortened:
 // hosts reject texts over their limit.
-func TestTicketsAreOfALengthThatHostsTake(t *testing.T) {
+func TestTicketTextRespectsLengthLimit(t *testing.T) {
 	o := order{project: "acme/payments"}
 	for range 60 {
 		o.items = append(o.items, ticketItem{item: item{

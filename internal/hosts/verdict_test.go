@@ -68,9 +68,9 @@ func (w *world) end(o model.RunOutcome) {
 	})
 }
 
-// TestACommitIsPendingUntilItsRunHasEnded checks that the status waits for the run: it uploads
+// TestCommitStatusIsPendingDuringRun checks that the status waits for the run: it uploads
 // findings in dependencies long before those in code.
-func TestACommitIsPendingUntilItsRunHasEnded(t *testing.T) {
+func TestCommitStatusIsPendingDuringRun(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -88,9 +88,9 @@ func TestACommitIsPendingUntilItsRunHasEnded(t *testing.T) {
 	})
 }
 
-// TestACommitIsPendingWhileWhatScannedItsParentIsMissing checks that the status waits for a limited
+// TestCommitStatusWaitsForSourcesOfParent checks that the status waits for a limited
 // time for the sources that scanned the parent commit.
-func TestACommitIsPendingWhileWhatScannedItsParentIsMissing(t *testing.T) {
+func TestCommitStatusWaitsForSourcesOfParent(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -108,9 +108,9 @@ func TestACommitIsPendingWhileWhatScannedItsParentIsMissing(t *testing.T) {
 	})
 }
 
-// TestARunStandsForNoBuild checks that a run does not replace the scan of a build that scanned the
+// TestRunDoesNotReplaceBuildScan checks that a run does not replace the scan of a build that scanned the
 // commit before.
-func TestARunStandsForNoBuild(t *testing.T) {
+func TestRunDoesNotReplaceBuildScan(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -133,9 +133,9 @@ func TestARunStandsForNoBuild(t *testing.T) {
 	})
 }
 
-// TestAChangeRequestIsWaitedFor checks that the scan of a branch does not replace that of a change
+// TestStatusWaitsForChangeRequestScan checks that the scan of a branch does not replace that of a change
 // request. This applies if builds scan the change request separately, or a run is queued.
-func TestAChangeRequestIsWaitedFor(t *testing.T) {
+func TestStatusWaitsForChangeRequestScan(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
@@ -165,8 +165,8 @@ func TestAChangeRequestIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestAStatusIsOfTheCommit checks that the status covers all refs of a commit, regardless of order.
-func TestAStatusIsOfTheCommit(t *testing.T) {
+// TestStatusCoversAllRefsOfCommit checks that the status covers all refs of a commit, regardless of order.
+func TestStatusCoversAllRefsOfCommit(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -176,9 +176,9 @@ func TestAStatusIsOfTheCommit(t *testing.T) {
 	})
 }
 
-// TestAnotherRefSettlesNothing checks that a fix on one branch does not resolve a comment at the
+// TestFixOnOtherRefDoesNotResolveComment checks that a fix on one branch does not resolve a comment at the
 // change request of another.
-func TestAnotherRefSettlesNothing(t *testing.T) {
+func TestFixOnOtherRefDoesNotResolveComment(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -196,9 +196,9 @@ func TestAnotherRefSettlesNothing(t *testing.T) {
 	})
 }
 
-// TestCommentsAreFoundByTheirIDs checks that comments are identified by their ids. They are
+// TestCommentsAreIdentifiedByID checks that comments are identified by their ids. They are
 // searched for once if a response was lost.
-func TestCommentsAreFoundByTheirIDs(t *testing.T) {
+func TestCommentsAreIdentifiedByID(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -219,9 +219,9 @@ func TestCommentsAreFoundByTheirIDs(t *testing.T) {
 	})
 }
 
-// TestOneWritesAtAChangeRequest checks that one of several servers writes at a change request at a
+// TestOneServerWritesToChangeRequest checks that one of several servers writes at a change request at a
 // time.
-func TestOneWritesAtAChangeRequest(t *testing.T) {
+func TestOneServerWritesToChangeRequest(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
@@ -248,9 +248,9 @@ func TestOneWritesAtAChangeRequest(t *testing.T) {
 	})
 }
 
-// TestOneJobReportsACommit checks that one job at a time reports about a commit: otherwise, an
+// TestOneJobReportsPerCommit checks that one job at a time reports about a commit: otherwise, an
 // outdated report could be sent last.
-func TestOneJobReportsACommit(t *testing.T) {
+func TestOneJobReportsPerCommit(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()
@@ -271,8 +271,8 @@ func TestOneJobReportsACommit(t *testing.T) {
 	})
 }
 
-// TestAHostThatAsksToWait checks that a host is retried after the delay that it requests.
-func TestAHostThatAsksToWait(t *testing.T) {
+// TestHostRetryAfterIsHonored checks that a host is retried after the delay that it requests.
+func TestHostRetryAfterIsHonored(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.connect()
 	w.host.down = &model.BusyError{Text: "slow down", Wait: 7 * time.Minute}

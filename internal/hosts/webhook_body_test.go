@@ -76,7 +76,7 @@ func TestUnsignedWebhooksAreNotRead(t *testing.T) {
 	}
 }
 
-func TestLargeWebhooksTakeTurns(t *testing.T) {
+func TestConcurrentLargeWebhooksAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()

@@ -23,7 +23,7 @@ import (
 // send sends a webhook to the service and runs the jobs that it enqueued.
 func (w *world) send(deployment, connection int64, secret, event, body string) error {
 	w.t.Helper()
-	if err := w.hand(deployment, connection, secret, event, body); err != nil {
+	if err := w.sendWebhook(deployment, connection, secret, event, body); err != nil {
 		return err
 	}
 	for {
@@ -38,8 +38,8 @@ func (w *world) send(deployment, connection int64, secret, event, body string) e
 	}
 }
 
-// hand sends a webhook to the service.
-func (w *world) hand(deployment, connection int64, secret, event, body string) error {
+// sendWebhook sends a webhook to the service.
+func (w *world) sendWebhook(deployment, connection int64, secret, event, body string) error {
 	w.t.Helper()
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(body))
@@ -69,7 +69,7 @@ func (w *world) outcomes(c model.Connection) (list []string) {
 	return list
 }
 
-func TestWebhooksAreTakenOnceAndWorkedOff(t *testing.T) {
+func TestWebhooksAreAcceptedOnceAndProcessed(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.scanOnPush()
@@ -150,10 +150,10 @@ func (w *world) hearings() (n int) {
 	return n
 }
 
-// TestAFloodOfWebhooksIsOneJob checks that each change request and branch has one queued job, of
+// TestWebhookFloodQueuesOneJob checks that each change request and branch has one queued job, of
 // the newest webhook. A running job does not absorb later webhooks: it may have queried the host
 // before.
-func TestAFloodOfWebhooksIsOneJob(t *testing.T) {
+func TestWebhookFloodQueuesOneJob(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.scanOnPush()
@@ -188,9 +188,9 @@ func TestAFloodOfWebhooksIsOneJob(t *testing.T) {
 	})
 }
 
-// TestWebhooksThatWaitAreBounded checks that excess webhooks are rejected as retryable. Accepted
+// TestPendingWebhooksAreBounded checks that excess webhooks are rejected as retryable. Accepted
 // ones are never lost.
-func TestWebhooksThatWaitAreBounded(t *testing.T) {
+func TestPendingWebhooksAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
@@ -223,9 +223,9 @@ func TestWebhooksThatWaitAreBounded(t *testing.T) {
 	})
 }
 
-// TestANewerWebhookIsAskedForAtOnce checks that a newer webhook is processed at once, regardless of
+// TestNewerWebhookIsProcessedImmediately checks that a newer webhook is processed at once, regardless of
 // the delay of the one before it.
-func TestANewerWebhookIsAskedForAtOnce(t *testing.T) {
+func TestNewerWebhookIsProcessedImmediately(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
@@ -257,9 +257,9 @@ func TestANewerWebhookIsAskedForAtOnce(t *testing.T) {
 	}
 }
 
-// TestAPushWaitsForItsHost checks that a push waits as long as its host requests. The scan then
+// TestPushWaitsForRequestedDelay checks that a push waits as long as its host requests. The scan then
 // uses the newest commit.
-func TestAPushWaitsForItsHost(t *testing.T) {
+func TestPushWaitsForRequestedDelay(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	w.scanOnPush()
 	c := w.connect()
@@ -267,7 +267,7 @@ func TestAPushWaitsForItsHost(t *testing.T) {
 	w.must(err)
 	w.host.heads = map[string]string{"trunk": first}
 	w.host.down = &model.BusyError{Text: "slow down", Wait: time.Hour}
-	w.must(w.hand(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", first)))
+	w.must(w.sendWebhook(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", first)))
 	j, err := storetest.Claim(t.Context(), w.s, time.Minute, store.WebhookJob)
 	w.must(err)
 	_, _, err = queue.Do(w.keeper.ProcessWebhook)(t.Context(), *j)

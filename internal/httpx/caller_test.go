@@ -56,7 +56,7 @@ func (s oneToken) UserRole(context.Context, int64, int64) (model.Role, error) {
 	return model.RoleNone, nil
 }
 
-func TestFailedTokensAreSlowedByNetwork(t *testing.T) {
+func TestFailedTokensAreRateLimitedByNetwork(t *testing.T) {
 	good, now := auth.NewSecret(1), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	callers := NewCallers(auth.New(oneToken{string(good.Hash)}, clock), 0, 0, clock)

@@ -52,9 +52,9 @@ func TestInProcess(t *testing.T) {
 	}
 }
 
-// TestCallerOfTheProcess checks that only the process can set the caller of a request. The token is
+// TestInProcessCaller checks that only the process can set the caller of a request. The token is
 // not read then.
-func TestCallerOfTheProcess(t *testing.T) {
+func TestInProcessCaller(t *testing.T) {
 	callers := NewCallers(auth.New(oneToken{}, nil), 1, 1, nil)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	if _, err := callers.Find(http.Header{}, r, ""); !errors.Is(err, auth.ErrUnauthenticated) {

@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestLargeUploadsLetOthersGoFirst checks that small uploads are stored before large ones.
-func TestLargeUploadsLetOthersGoFirst(t *testing.T) {
+// TestSmallUploadsAreStoredFirst checks that small uploads are stored before large ones.
+func TestSmallUploadsAreStoredFirst(t *testing.T) {
 	intake := &Intake{Each: 1 << 30, All: 1 << 30}
 	room := intake.Reserve()
 	defer room.Release()
@@ -20,9 +20,9 @@ func TestLargeUploadsLetOthersGoFirst(t *testing.T) {
 	}
 }
 
-// TestIntakeAtItsEdges checks that the exact limit is accepted and one byte more is rejected.
+// TestIntakeLimits checks that the exact limit is accepted and one byte more is rejected.
 // Memory for contents does not count against the limit of a request.
-func TestIntakeAtItsEdges(t *testing.T) {
+func TestIntakeLimits(t *testing.T) {
 	intake := &Intake{Each: 4, All: 6}
 	room := intake.Reserve()
 	if err := room.Build(5); err != nil {

@@ -80,7 +80,7 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-func TestOriginRidesInTheContext(t *testing.T) {
+func TestOriginInContext(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	if got := OriginOf(r); got != (Origin{}) {
 		t.Errorf("before: %+v", got)

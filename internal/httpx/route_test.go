@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web"
 )
 
-// TestEveryRouteSaysItsFacts checks the route tables of all packages.
-func TestEveryRouteSaysItsFacts(t *testing.T) {
+// TestRouteTablesAreComplete checks the route tables of all packages.
+func TestRouteTablesAreComplete(t *testing.T) {
 	tables := map[string][]httpx.Route{"pages": web.Routes()}
 	for _, r := range apihttp.Routes() {
 		tables["Web API"] = append(tables["Web API"], r.Route)
@@ -38,8 +38,8 @@ func TestEveryRouteSaysItsFacts(t *testing.T) {
 	}
 }
 
-// TestRowsWithoutTheirFacts checks that Faults detects each kind of fault.
-func TestRowsWithoutTheirFacts(t *testing.T) {
+// TestRouteFaultsAreDetected checks that Faults detects each kind of fault.
+func TestRouteFaultsAreDetected(t *testing.T) {
 	viewer, triager := model.RoleViewer, model.RoleTriager
 	for _, c := range []struct {
 		fault string

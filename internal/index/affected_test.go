@@ -7,9 +7,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestWhatPoliciesAffect checks that changed policy rules affect only SAST findings, and changed
+// TestFindingsAffectedByPolicies checks that changed policy rules affect only SAST findings, and changed
 // policies affect all findings.
-func TestWhatPoliciesAffect(t *testing.T) {
+func TestFindingsAffectedByPolicies(t *testing.T) {
 	w := newWorld()
 	w.putProject(model.Project{ID: 1, Name: "acme/api"})
 	w.putRule(model.Rule{ID: 1, Name: "r", IssueType: model.SAST, Message: "m"})

@@ -64,9 +64,9 @@ func TestCommitsAreAppliedBeforeNextRead(t *testing.T) {
 	})
 }
 
-// TestSettling checks that Settle waits only for earlier commits. It returns at once if commits are
+// TestSettle checks that Settle waits only for earlier commits. It returns at once if commits are
 // not followed or the deployment is not loaded.
-func TestSettling(t *testing.T) {
+func TestSettle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		seed(w)
@@ -96,9 +96,9 @@ func TestSettling(t *testing.T) {
 	})
 }
 
-// TestABrokenFollowerLeavesTheReadersAlone checks that a reader retries a feed that failed in the
+// TestReaderRetriesFailedBackgroundFeed checks that a reader retries a feed that failed in the
 // background.
-func TestABrokenFollowerLeavesTheReadersAlone(t *testing.T) {
+func TestReaderRetriesFailedBackgroundFeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &broken{world: newWorld(), after: working}
 		seed(s.world)
@@ -117,9 +117,9 @@ func TestABrokenFollowerLeavesTheReadersAlone(t *testing.T) {
 	})
 }
 
-// TestBodiesAreReadInTheBackground checks that missing bodies are cached, newest first, up to the
+// TestBodiesAreCachedInBackground checks that missing bodies are cached, newest first, up to the
 // budget.
-func TestBodiesAreReadInTheBackground(t *testing.T) {
+func TestBodiesAreCachedInBackground(t *testing.T) {
 	for name, c := range map[string]struct {
 		room  int64
 		fetch bool // whether an old page still reads from the store
@@ -269,9 +269,9 @@ func TestStartPreloadsDeployments(t *testing.T) {
 	})
 }
 
-// TestAWriteLoadsADeploymentOnce checks that a commit loads a deployment that was never in memory.
+// TestCommitLoadsDeploymentOnce checks that a commit loads a deployment that was never in memory.
 // Later commits do not load an evicted deployment.
-func TestAWriteLoadsADeploymentOnce(t *testing.T) {
+func TestCommitLoadsDeploymentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		seed(w)

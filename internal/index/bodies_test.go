@@ -48,7 +48,7 @@ func TestArenasShareABudget(t *testing.T) {
 	})
 }
 
-func TestReplacedBodiesDoNotPileUp(t *testing.T) {
+func TestReplacedBodiesAreFreed(t *testing.T) {
 	w := newWorld()
 	w.batch = 100
 	seed(w)

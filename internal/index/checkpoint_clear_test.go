@@ -46,9 +46,9 @@ func (s *deletable) RecordCheckpoint(ctx context.Context, id int64, checkpoint s
 	return s.world.RecordCheckpoint(ctx, id, checkpoint, version, forget)
 }
 
-// TestADeletedDeploymentLeavesNothing checks that a deleted deployment is removed from memory and
+// TestDeletedDeploymentIsRemoved checks that a deleted deployment is removed from memory and
 // disk, even with unsaved changes. No checkpoint of it is written afterwards.
-func TestADeletedDeploymentLeavesNothing(t *testing.T) {
+func TestDeletedDeploymentIsRemoved(t *testing.T) {
 	for name, c := range map[string]struct {
 		delete  func(t *testing.T, x *Index, s *deletable)
 		written int
@@ -96,9 +96,9 @@ func TestADeletedDeploymentLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestADeploymentIsDeletedWhileItIsWritten checks that a deployment deleted during a write leaves
+// TestDeploymentDeletedDuringCheckpointWrite checks that a deployment deleted during a write leaves
 // no file.
-func TestADeploymentIsDeletedWhileItIsWritten(t *testing.T) {
+func TestDeploymentDeletedDuringCheckpointWrite(t *testing.T) {
 	c := newCheckpointed(t)
 	c.save()
 	s := &deletable{world: c.world}
@@ -119,9 +119,9 @@ func (s *deletesAtWrite) Version(ctx context.Context, id int64) (int64, error) {
 	return s.world.Version(ctx, id)
 }
 
-// TestRemovingTheCheckpointsOfADeployment checks that Remove removes all files of a deployment and
+// TestRemoveCheckpoints checks that Remove removes all files of a deployment and
 // no others.
-func TestRemovingTheCheckpointsOfADeployment(t *testing.T) {
+func TestRemoveCheckpoints(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[index]")
 	files := Checkpoints{Dir: dir}
 	if err := files.Remove(7); err != nil {
@@ -154,8 +154,8 @@ func TestRemovingTheCheckpointsOfADeployment(t *testing.T) {
 	}
 }
 
-// TestPartsOfDeadWriters checks that unfinished files are removed an hour after their last write.
-func TestPartsOfDeadWriters(t *testing.T) {
+// TestStalePartialFilesAreRemoved checks that unfinished files are removed an hour after their last write.
+func TestStalePartialFilesAreRemoved(t *testing.T) {
 	c := newCheckpointed(t)
 	if err := os.Mkdir(c.dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -181,9 +181,9 @@ func (unanswered) HasCheckpoint(context.Context, int64, string) (bool, error) {
 	return false, context.DeadlineExceeded
 }
 
-// TestAnUnreadCheckpointStays checks that a checkpoint that could not be read or verified is not
+// TestUnreadableCheckpointIsRetained checks that a checkpoint that could not be read or verified is not
 // removed.
-func TestAnUnreadCheckpointStays(t *testing.T) {
+func TestUnreadableCheckpointIsRetained(t *testing.T) {
 	c := newCheckpointed(t)
 	c.save()
 	whole := c.bytes()
@@ -206,9 +206,9 @@ func TestAnUnreadCheckpointStays(t *testing.T) {
 	c.starts(true)
 }
 
-// TestTurnsInMemoryAreNotWrittenEachTime checks that alternating eviction of two deployments does
+// TestAlternatingEvictionDoesNotAddWrites checks that alternating eviction of two deployments does
 // not write checkpoints more often.
-func TestTurnsInMemoryAreNotWrittenEachTime(t *testing.T) {
+func TestAlternatingEvictionDoesNotAddWrites(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, smallBody, span(1, 300)...)

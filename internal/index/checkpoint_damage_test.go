@@ -68,9 +68,9 @@ func answer(t *testing.T, s *state) {
 	}
 }
 
-// TestACheckpointIsOfOneMoment checks that changes during the write of a checkpoint are not
+// TestCheckpointIsConsistentSnapshot checks that changes during the write of a checkpoint are not
 // included in it.
-func TestACheckpointIsOfOneMoment(t *testing.T) {
+func TestCheckpointIsConsistentSnapshot(t *testing.T) {
 	src := &bulk{n: 3*frozenChunk + 100, version: 1}
 	x := New(src, Options{})
 	v, err := x.Deployment(t.Context(), tenant)
@@ -140,7 +140,7 @@ func (m *meddling) Write(b []byte) (int, error) {
 	return m.Buffer.Write(b)
 }
 
-func TestACheckpointIsGivenUpWhenTooMuchChanges(t *testing.T) {
+func TestCheckpointAbortsAfterTooManyChanges(t *testing.T) {
 	p := &partition{rows: make([]row, (maxCopies+2)*frozenChunk)}
 	z := p.freeze()
 	for ordinal := frozenChunk; ordinal < len(p.rows); ordinal += frozenChunk {
@@ -158,9 +158,9 @@ func TestACheckpointIsGivenUpWhenTooMuchChanges(t *testing.T) {
 // with another sum must use another format number.
 const checkpointSum = "format 9: 287f269046cc07b10c0cb691ff22e57f8e4f27e5db82d9205330888da22e0ade"
 
-// TestTheFormatOfCheckpointsHasANumber checks that the content of a checkpoint does not change
+// TestCheckpointFormatNumber checks that the content of a checkpoint does not change
 // without a new format number.
-func TestTheFormatOfCheckpointsHasANumber(t *testing.T) {
+func TestCheckpointFormatNumber(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, smallBody, span(1, 5)...)

@@ -85,7 +85,7 @@ func (c *checkpointed) starts(want bool) {
 	}
 }
 
-func TestAStartGoesOnFromACheckpoint(t *testing.T) {
+func TestStartFromCheckpoint(t *testing.T) {
 	c := newCheckpointed(t)
 	c.starts(false)
 	c.save()
@@ -109,9 +109,9 @@ func TestAStartGoesOnFromACheckpoint(t *testing.T) {
 	}
 }
 
-// TestADamagedCheckpointIsNotBelieved checks that a checkpoint with a flipped bit, or of another
+// TestDamagedCheckpointIsRejected checks that a checkpoint with a flipped bit, or of another
 // length, is rejected.
-func TestADamagedCheckpointIsNotBelieved(t *testing.T) {
+func TestDamagedCheckpointIsRejected(t *testing.T) {
 	c := newCheckpointed(t)
 	c.save()
 	whole := c.bytes()
@@ -152,9 +152,9 @@ func read(b []byte) (*state, error) {
 	return readState(r, &budget{}, time.Now)
 }
 
-// TestAWriterThatDies simulates a crash at each step of a write. The next start must find a valid
+// TestCheckpointWriterCrash simulates a crash at each step of a write. The next start must find a valid
 // checkpoint and return the stored data.
-func TestAWriterThatDies(t *testing.T) {
+func TestCheckpointWriterCrash(t *testing.T) {
 	c := newCheckpointed(t)
 	c.save()
 	old := c.bytes()
@@ -207,10 +207,10 @@ func (refusing) RecordCheckpoint(context.Context, int64, string, int64, []string
 	return model.ErrUnavailable
 }
 
-// TestARestoredDatabaseKnowsItsCheckpoints checks that a checkpoint is used after the restore of a
+// TestCheckpointAfterDatabaseRestore checks that a checkpoint is used after the restore of a
 // backup only if the backup contains its ID. The restored database may reach the same version with
 // other content.
-func TestARestoredDatabaseKnowsItsCheckpoints(t *testing.T) {
+func TestCheckpointAfterDatabaseRestore(t *testing.T) {
 	c := newCheckpointed(t)
 	c.save()
 	known := c.bytes()
@@ -228,7 +228,7 @@ func TestARestoredDatabaseKnowsItsCheckpoints(t *testing.T) {
 	c.starts(true)
 }
 
-func TestWhatACheckpointIsNotReadFor(t *testing.T) {
+func TestUnusableCheckpoints(t *testing.T) {
 	for name, change := range map[string]func(c *checkpointed){
 		"changes since then are forgotten": func(c *checkpointed) {
 			add(c.world, smallBody, 11)
@@ -292,8 +292,8 @@ func rewrite(t testing.TB, r *checkpoint.Reader, change func(*checkpoint.Heading
 	return out.Bytes()
 }
 
-// TestACheckpointThatCannotBeWritten checks that a failed write is logged and changes nothing.
-func TestACheckpointThatCannotBeWritten(t *testing.T) {
+// TestCheckpointWriteFailure checks that a failed write is logged and changes nothing.
+func TestCheckpointWriteFailure(t *testing.T) {
 	c := newCheckpointed(t)
 	if err := os.WriteFile(c.dir, nil, 0o600); err != nil { // a file in place of the directory
 		t.Fatal(err)
@@ -323,9 +323,9 @@ func TestSmallDeploymentsHaveNoCheckpoint(t *testing.T) {
 	}
 }
 
-// TestWhenACheckpointIsDue checks that a checkpoint is written only after changes. It is written at
+// TestCheckpointSchedule checks that a checkpoint is written only after changes. It is written at
 // most every few minutes and for at most a hundredth of the time.
-func TestWhenACheckpointIsDue(t *testing.T) {
+func TestCheckpointSchedule(t *testing.T) {
 	began := time.Unix(1_700_000_000, 0)
 	for _, c := range []struct {
 		version int64
@@ -350,9 +350,9 @@ func TestWhenACheckpointIsDue(t *testing.T) {
 	}
 }
 
-// TestReplacedCheckpointsAreForgotten checks that the store retains only the ID of the current
+// TestReplacedCheckpointIDsAreDeleted checks that the store retains only the ID of the current
 // checkpoint.
-func TestReplacedCheckpointsAreForgotten(t *testing.T) {
+func TestReplacedCheckpointIDsAreDeleted(t *testing.T) {
 	c := newCheckpointed(t)
 	x := c.start()
 	for i := range int64(10) {
@@ -382,9 +382,9 @@ func TestCheckpointsOfDeletedDeployments(t *testing.T) {
 	}
 }
 
-// TestNothingOfCodeThatProvesSecretStaysInTheFile checks that a checkpoint may contain unreferenced
+// TestCheckpointExcludesTextsOfSecrets checks that a checkpoint may contain unreferenced
 // texts, but not those of a finding that became a secret.
-func TestNothingOfCodeThatProvesSecretStaysInTheFile(t *testing.T) {
+func TestCheckpointExcludesTextsOfSecrets(t *testing.T) {
 	c := newCheckpointed(t)
 	c.putRule(model.Rule{ID: 1, Name: "go.sql.injection"}) // findings of this rule have their own messages
 	add(c.world, `"rule_message":"found raw"`, 11)

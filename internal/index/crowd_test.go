@@ -21,9 +21,9 @@ func (s slow) Feed(ctx context.Context, deployment, since int64, take func(*mode
 	return s.everywhere.Feed(ctx, deployment, since, take)
 }
 
-// TestASlowLoadDelaysNoOther checks that a slow load does not delay Start or requests for other
+// TestSlowLoadDoesNotDelayOthers checks that a slow load does not delay Start or requests for other
 // deployments.
-func TestASlowLoadDelaysNoOther(t *testing.T) {
+func TestSlowLoadDoesNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		seed(w)
@@ -51,9 +51,9 @@ func TestASlowLoadDelaysNoOther(t *testing.T) {
 	})
 }
 
-// TestManyAtOnceStayWithinMemory checks that deployments requested concurrently are evicted down to
+// TestConcurrentLoadsStayWithinMemoryLimit checks that deployments requested concurrently are evicted down to
 // the memory limit within a second.
-func TestManyAtOnceStayWithinMemory(t *testing.T) {
+func TestConcurrentLoadsStayWithinMemoryLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		seed(w)

@@ -24,9 +24,9 @@ func (s *bereft) Feed(ctx context.Context, deployment, since int64, take func(*m
 	})
 }
 
-// TestFindingsWithoutALineage checks findings that arrive before their lineage. They are an error
+// TestFindingsWithoutLineage checks findings that arrive before their lineage. They are an error
 // in a complete feed, and cause a rebuild in a feed of changes.
-func TestFindingsWithoutALineage(t *testing.T) {
+func TestFindingsWithoutLineage(t *testing.T) {
 	s := &bereft{world: newWorld(), times: 1}
 	seed(s.world)
 	add(s.world, smallBody, span(1, 10)...)

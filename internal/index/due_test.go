@@ -160,9 +160,9 @@ func (w *world) someStops(l *model.Lineage, before model.Triage) {
 	}
 }
 
-// TestTheSoonestAreFirst checks pages in the order of due dates and filters by each window.
+// TestDueDateOrder checks pages in the order of due dates and filters by each window.
 // Findings have different due days, paused clocks and equal due dates.
-func TestTheSoonestAreFirst(t *testing.T) {
+func TestDueDateOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		x := New(w, Options{BodyCache: 1 << 20, Clock: clockOfDue})
@@ -205,8 +205,8 @@ func TestTheSoonestAreFirst(t *testing.T) {
 	})
 }
 
-// TestTargetsAreCounted compares DueTargets with counts over all findings.
-func TestTargetsAreCounted(t *testing.T) {
+// TestDueTargetCounts compares DueTargets with counts over all findings.
+func TestDueTargetCounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		x := New(w, Options{Clock: clockOfDue})
@@ -249,9 +249,9 @@ func TestTargetsAreCounted(t *testing.T) {
 	})
 }
 
-// TestWhatIsOverdueFollowsTheDayAndThePolicy checks that time, a policy and a decision change due
+// TestDueDatesFollowTimeAndPolicy checks that time, a policy and a decision change due
 // dates without a change of the finding.
-func TestWhatIsOverdueFollowsTheDayAndThePolicy(t *testing.T) {
+func TestDueDatesFollowTimeAndPolicy(t *testing.T) {
 	w := newWorld()
 	begin := w.now()
 	at := begin

@@ -351,7 +351,7 @@ func (w *world) checkGroups(t *rapid.T, got map[Grouping][]Group, f model.Findin
 	}
 }
 
-func TestFacetsShowTheMostFrequentAndWhatIsKept(t *testing.T) {
+func TestFacetsIncludeTopAndSelectedValues(t *testing.T) {
 	got := cut(map[string]int{"a": 1, "b": 5, "c": 3, "d": 3}, 2, []string{"a", "z", "b"})
 	want := FacetCounts{Values: []FacetCount{{"b", 5}, {"c", 3}, {"a", 1}, {"z", 0}}, More: 1}
 	if diff := gocmp.Diff(want, got); diff != "" {

@@ -16,7 +16,7 @@ import (
 
 const testOrg = "https://redoubt.example/orgs/acme"
 
-func TestFindingsInTheHostedDialect(t *testing.T) {
+func TestHostedDialectFindings(t *testing.T) {
 	w := goldenWorld(t)
 	v := view(t, New(w, Options{BodyCache: 1 << 20}))
 	for _, issueType := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
@@ -44,9 +44,9 @@ func hosted(t *testing.T, v *View, issueType model.IssueType) []byte {
 	return buf.Bytes()
 }
 
-// TestBothDialectsSayTheSame checks that both dialects have the same content for arbitrary texts.
+// TestDialectsHaveEqualContent checks that both dialects have the same content for arbitrary texts.
 // It translates decoded JSON, whereas the encoder never decodes.
-func TestBothDialectsSayTheSame(t *testing.T) {
+func TestDialectsHaveEqualContent(t *testing.T) {
 	texts := []string{
 		"plain", `"`, `\`, `\"`, `",`, `x","location":{"column":7,"endColumn":8`, `,"usage":{"location":{`, `"line_of_code_url":"`,
 		"\u2028<>&\x01", `{"filePath":"a"}`, `]}`, "ends in a comma,", `cweNames":`,
@@ -232,7 +232,7 @@ func BenchmarkDialect(b *testing.B) {
 		}
 		b.Run(issueType.String(), func(b *testing.B) {
 			var sink sink
-			beside(b, func() {}, func() { _, _ = page.Hosted(testOrg).WriteTo(&sink) }, func() { _, _ = page.WriteTo(&sink) })
+			benchmarkAgainst(b, func() {}, func() { _, _ = page.Hosted(testOrg).WriteTo(&sink) }, func() { _, _ = page.WriteTo(&sink) })
 		})
 	}
 }

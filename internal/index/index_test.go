@@ -61,7 +61,7 @@ func ids(tb testing.TB, v *View, page, size int) []int64 {
 	return out
 }
 
-func TestDeadOrdinalsAreClearedOut(t *testing.T) {
+func TestRebuildRemovesDeadOrdinals(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, smallBody, span(1, 400)...)
@@ -93,7 +93,7 @@ func TestDeadOrdinalsAreClearedOut(t *testing.T) {
 	}
 }
 
-func TestABackDatedRowIsSortedInByARebuild(t *testing.T) {
+func TestRebuildSortsBackdatedRow(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, smallBody, 1)
@@ -134,7 +134,7 @@ func TestStaleFeedIsReloaded(t *testing.T) {
 	}
 }
 
-func TestOneLoadServesAllWhoWait(t *testing.T) {
+func TestConcurrentRequestsShareOneLoad(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, smallBody, span(1, 50)...)
@@ -173,7 +173,7 @@ func (s *broken) Feed(ctx context.Context, deployment, since int64, take func(*m
 	})
 }
 
-func TestABrokenFeedIsReadAgain(t *testing.T) {
+func TestFailedFeedIsRetried(t *testing.T) {
 	s := &broken{world: newWorld(), after: 2}
 	seed(s.world)
 	add(s.world, smallBody, span(1, 10)...)
@@ -230,8 +230,8 @@ func TestLateRowsCanBeDeleted(t *testing.T) {
 	}
 }
 
-// TestLateRowsFollowTheirLineage checks that late rows receive changes of their lineage.
-func TestLateRowsFollowTheirLineage(t *testing.T) {
+// TestLateRowsReceiveLineageChanges checks that late rows receive changes of their lineage.
+func TestLateRowsReceiveLineageChanges(t *testing.T) {
 	s := &broken{world: newWorld(), after: working}
 	seed(s.world)
 	add(s.world, smallBody, 1, 2)
@@ -255,7 +255,7 @@ func TestLateRowsFollowTheirLineage(t *testing.T) {
 	}
 }
 
-func TestAnUnknownDeploymentLeavesNothing(t *testing.T) {
+func TestUnknownDeploymentIsNotCached(t *testing.T) {
 	x := New(newWorld(), Options{})
 	if _, err := x.Deployment(t.Context(), 404); !errors.Is(err, model.ErrNotFound) {
 		t.Errorf("error = %v, want not found", err)
@@ -265,7 +265,7 @@ func TestAnUnknownDeploymentLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestAFindingBeforeItsRuleIsRefused(t *testing.T) {
+func TestFindingBeforeRuleIsRejected(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, smallBody, 1)
@@ -282,7 +282,7 @@ func TestAFindingBeforeItsRuleIsRefused(t *testing.T) {
 	}
 }
 
-func TestWaitingForALoadEndsWithTheContext(t *testing.T) {
+func TestLoadWaitStopsOnCancel(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	x := New(w, Options{})
@@ -294,7 +294,7 @@ func TestWaitingForALoadEndsWithTheContext(t *testing.T) {
 	}
 }
 
-func TestDropGivesMemoryBack(t *testing.T) {
+func TestDropReleasesMemory(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, smallBody, span(1, 50)...)
@@ -316,9 +316,9 @@ func TestDropGivesMemoryBack(t *testing.T) {
 	}
 }
 
-// TestWalkingPagesLosesNothingWhileFindingsArrive checks that reading page by page returns each
+// TestPaginationDuringInserts checks that reading page by page returns each
 // finding that existed at the start. Findings may be repeated (docs/reference/finding-queries.md).
-func TestWalkingPagesLosesNothingWhileFindingsArrive(t *testing.T) {
+func TestPaginationDuringInserts(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, smallBody, span(1, 100)...)
@@ -359,9 +359,9 @@ func TestPagesOutsideTheListAreEmpty(t *testing.T) {
 	}
 }
 
-// TestReadersAndChangesAtOnce runs readers, writers and rebuilds concurrently for the race
+// TestConcurrentReadsAndChanges runs readers, writers and rebuilds concurrently for the race
 // detector.
-func TestReadersAndChangesAtOnce(t *testing.T) {
+func TestConcurrentReadsAndChanges(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, smallBody, span(1, 300)...)
@@ -410,10 +410,10 @@ func churn(w *world, i int64) {
 	w.commit()
 }
 
-// TestLateRowOutlivesItsFormerProject moves findings to another project, deletes the former project
+// TestLateRowAfterProjectDeletion moves findings to another project, deletes the former project
 // and back-dates one of the findings. Until that late row is sorted in, lists show the old row with
 // the deleted project.
-func TestLateRowOutlivesItsFormerProject(t *testing.T) {
+func TestLateRowAfterProjectDeletion(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, smallBody, 1, 2, 3)
@@ -447,9 +447,9 @@ func TestLateRowOutlivesItsFormerProject(t *testing.T) {
 	}
 }
 
-// TestLostCommitsAreInNoAnswer checks that lost commits disappear from results after a restore or
+// TestLostCommitsDisappear checks that lost commits disappear from results after a restore or
 // failover of the store, and that later commits appear.
-func TestLostCommitsAreInNoAnswer(t *testing.T) {
+func TestLostCommitsDisappear(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, smallBody, 1, 2)

@@ -11,10 +11,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// BenchmarkAsk measures the queries of pages: the findings page with all facets, initially and
+// BenchmarkList measures the queries of pages: the findings page with all facets, initially and
 // narrowed, and the overview. The reference is the largest page of the web API with the same filter
 // and data. Each query also runs after a commit that changed 100 findings, including the refresh.
-func BenchmarkAsk(b *testing.B) {
+func BenchmarkList(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("%d findings", n), func(b *testing.B) {
 			src := &bulk{n: n, version: 1}
@@ -27,9 +27,9 @@ func BenchmarkAsk(b *testing.B) {
 					}
 					return v
 				}
-				b.Run(c.name, func(b *testing.B) { beside(b, func() {}, func() { c.ask(b, view()) }, limitPage(b, view())) })
+				b.Run(c.name, func(b *testing.B) { benchmarkAgainst(b, func() {}, func() { c.ask(b, view()) }, limitPage(b, view())) })
 				b.Run(c.name+", after a change", func(b *testing.B) {
-					beside(b, src.change, func() { c.ask(b, view()) }, limitPage(b, view()))
+					benchmarkAgainst(b, src.change, func() { c.ask(b, view()) }, limitPage(b, view()))
 				})
 			}
 		})
@@ -107,9 +107,9 @@ func limitPage(b *testing.B, v *View) func() {
 	}
 }
 
-// beside runs a subject and its reference alternately, so that other load affects both. It reports
+// benchmarkAgainst runs a subject and its reference alternately, so that other load affects both. It reports
 // the median time of the subject and its ratio to that of the reference.
-func beside(b *testing.B, prepare, subject, limit func()) {
+func benchmarkAgainst(b *testing.B, prepare, subject, limit func()) {
 	b.Helper()
 	timed := func(do func()) float64 {
 		began := time.Now()

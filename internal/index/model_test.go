@@ -14,10 +14,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestIndexAgreesWithTheNaiveModel compares the index with a computation over all findings, for any
+// TestIndexMatchesNaiveModel compares the index with a computation over all findings, for any
 // history and query. It also compares it with an index built from scratch and one restored from a
 // checkpoint.
-func TestIndexAgreesWithTheNaiveModel(t *testing.T) {
+func TestIndexMatchesNaiveModel(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()

@@ -17,7 +17,7 @@ import (
 func (w *world) list(f model.FindingFilter) []model.IndexedFinding {
 	var out []model.IndexedFinding
 	for _, finding := range w.findings {
-		if w.inScope(f, finding) && w.accepts(f, finding) && (!f.Dedup || w.stands(f, finding)) {
+		if w.inScope(f, finding) && w.accepts(f, finding) && (!f.Dedup || w.isRepresentative(f, finding)) {
 			out = append(out, finding)
 		}
 	}
@@ -34,8 +34,8 @@ func (w *world) inScope(f model.FindingFilter, finding model.IndexedFinding) boo
 	return finding.IssueType == f.IssueType && finding.State != model.StateRemoved && (f.Ref == "" || f.Ref == finding.Ref)
 }
 
-// stands reports whether dedup retains the finding.
-func (w *world) stands(f model.FindingFilter, finding model.IndexedFinding) bool {
+// isRepresentative reports whether dedup retains the finding.
+func (w *world) isRepresentative(f model.FindingFilter, finding model.IndexedFinding) bool {
 	best := finding
 	primary := w.projects[finding.ProjectID].Primary()
 	for _, other := range w.findings {

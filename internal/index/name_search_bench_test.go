@@ -37,7 +37,7 @@ func BenchmarkSearchNames(b *testing.B) {
 		{name: "bound to projects", text: "-", visible: model.ProjectGlobs{"acme/service-1*"}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			beside(b, func() {}, func() {
+			benchmarkAgainst(b, func() {}, func() {
 				v.SearchNames(c.visible, 5, func(_ NameKind, name string) (int, bool) {
 					return 0, strings.Contains(strings.ToLower(name), c.text)
 				})

@@ -13,9 +13,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestNamesAreFoundAsByLookingAtEachFinding compares name searches with a computation over all
+// TestNameSearchMatchesNaiveModel compares name searches with a computation over all
 // visible findings.
-func TestNamesAreFoundAsByLookingAtEachFinding(t *testing.T) {
+func TestNameSearchMatchesNaiveModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		x := New(w, Options{Clock: clockOfDue})

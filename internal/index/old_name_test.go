@@ -6,9 +6,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestOldNamesSelect checks that a former name, in any case, selects a project until another
+// TestFormerNamesSelectProject checks that a former name, in any case, selects a project until another
 // project uses that name.
-func TestOldNamesSelect(t *testing.T) {
+func TestFormerNamesSelectProject(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, smallBody, 1, 2)

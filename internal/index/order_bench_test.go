@@ -45,7 +45,7 @@ func BenchmarkOrder(b *testing.B) {
 			for page, skip := range map[string]int{"first": 0, "middle": 500_000} {
 				q.Order, q.Skip, limit.Skip = o, skip, skip
 				b.Run(kind+"/"+o.String()+"/"+page, func(b *testing.B) {
-					beside(b, func() {}, func() { ask(b, v, q) }, func() { ask(b, v, limit) })
+					benchmarkAgainst(b, func() {}, func() { ask(b, v, q) }, func() { ask(b, v, limit) })
 				})
 			}
 		}

@@ -119,7 +119,7 @@ func TestPagesOfEveryOrder(t *testing.T) {
 	})
 }
 
-func TestWordsOfOrders(t *testing.T) {
+func TestParseOrder(t *testing.T) {
 	for _, o := range Orders(model.SCA) {
 		if got, ok := ParseOrder(o.String()); !ok || got != o {
 			t.Errorf("%q is read as %d, %v", o, got, ok)

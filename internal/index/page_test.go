@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "update the golden files")
 
-func TestFindingsOnTheWire(t *testing.T) {
+func TestFindingsJSON(t *testing.T) {
 	w := goldenWorld(t)
 	v := view(t, New(w, Options{BodyCache: 1 << 20}))
 	for _, issueType := range []model.IssueType{model.SAST, model.SCA, model.Secrets} {
@@ -199,7 +199,7 @@ func TestWritingStopsAtTheFirstError(t *testing.T) {
 	}
 }
 
-func TestBodiesBeyondTheBudgetComeFromTheStore(t *testing.T) {
+func TestBodiesOverBudgetAreReadFromStore(t *testing.T) {
 	w := newWorld()
 	seed(w)
 	add(w, `"rule_message":"`+strings.Repeat("m", 1000)+`"`, span(1, 100)...)

@@ -24,7 +24,7 @@ func BenchmarkSearch(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			s, p := v.d.state, v.d.state.parts[0]
-			beside(b, func() {}, func() { s.search(p, strings.ToLower(text), nil) }, func() {
+			benchmarkAgainst(b, func() {}, func() { s.search(p, strings.ToLower(text), nil) }, func() {
 				for i := range p.rows {
 					if p.rows[i].id == 0 {
 						b.Fatal("a row without an id")

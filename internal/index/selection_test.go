@@ -13,10 +13,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestSelectionReadsEachOnce checks a selection that is read during commits. It returns each
+// TestSelectionReadsEachFindingOnce checks a selection that is read during commits. It returns each
 // finding at most once, only selected findings, and all that matched the filter throughout. With
 // dedup, this holds for lineages.
-func TestSelectionReadsEachOnce(t *testing.T) {
+func TestSelectionReadsEachFindingOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		x := New(w, Options{BodyCache: one(t, "body cache", 0, int64(smallChunk), int64(1<<30))})
@@ -77,10 +77,10 @@ func TestSelectionReadsEachOnce(t *testing.T) {
 	})
 }
 
-// TestSelectionOfLineagesOutlivesTheirRepresentatives checks that a selected lineage is read as its
+// TestLineageSelectionUsesCurrentRepresentatives checks that a selected lineage is read as its
 // current representative. This includes representatives behind the reader and after a rebuild. No
 // lineage is read twice.
-func TestSelectionOfLineagesOutlivesTheirRepresentatives(t *testing.T) {
+func TestLineageSelectionUsesCurrentRepresentatives(t *testing.T) {
 	for _, rebuilt := range []bool{false, true} {
 		w := newWorld()
 		seed(w)
@@ -163,9 +163,9 @@ func TestSelectionByProject(t *testing.T) {
 	})
 }
 
-// TestPartsReadEachOnce reads selections of projects with commits between and within them. Each
+// TestProjectSelectionsReadEachFindingOnce reads selections of projects with commits between and within them. Each
 // finding must be read at most once, and only if it was selected.
-func TestPartsReadEachOnce(t *testing.T) {
+func TestProjectSelectionsReadEachFindingOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		x := New(w, Options{BodyCache: 1 << 30})

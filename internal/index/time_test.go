@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTimesReadAsTheStandardLibraryWritesThem(t *testing.T) {
+func TestTimesMatchStandardLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l lastTime
 		for _, at := range rapid.SliceOfN(rapid.OneOf(

@@ -48,7 +48,7 @@ func (w *world) naiveTrend(f model.FindingFilter, ends []time.Time) []TrendPoint
 	return out
 }
 
-func TestTrendAgreesWithTheNaiveModel(t *testing.T) {
+func TestTrendMatchesNaiveModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		x := New(w, Options{BodyCache: 1 << 20})
@@ -85,7 +85,7 @@ func (w *world) naiveFixTimes(f model.FindingFilter, since time.Time) (out []Fix
 	return out
 }
 
-func TestFixTimesAgreeWithTheNaiveModel(t *testing.T) {
+func TestFixTimesMatchNaiveModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		x := New(w, Options{BodyCache: 1 << 20})

@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/redact"
 )
 
-// TestNewlyMaskedTextIsTheSame checks that a finding stored before a credential pattern existed
+// TestRedactionPreservesIDAndTriage checks that a finding stored before a credential pattern existed
 // keeps its id and triage after redaction.
-func TestNewlyMaskedTextIsTheSame(t *testing.T) {
+func TestRedactionPreservesIDAndTriage(t *testing.T) {
 	const secret = "k3y.Qw8zRt5yUi2oPa7s"
 	was := model.Result{
 		Rule: &model.Rule{Name: "r", IssueType: model.SAST, Severity: model.SeverityHigh}, Path: "a.py", Location: model.Location{Line: 3, EndLine: 3},

@@ -124,10 +124,10 @@ func (m *memory) checkConcealed(rt *rapid.T) {
 	}
 }
 
-// TestTheReportThatTellsContinuesFindings checks a report that contains the secrets with their
+// TestReportWithHashesContinuesFindings checks a report that contains the secrets with their
 // hashes, on other lines. Two places of one secret are one result, so one of the findings has no
 // continuation.
-func TestTheReportThatTellsContinuesFindings(t *testing.T) {
+func TestReportWithHashesContinuesFindings(t *testing.T) {
 	hidden := func(line int, code string) model.Result {
 		r := result(eqeq, "a.py", line, "")
 		r.Secret = &model.SecretMatch{Hash: model.CodeDigest(code)}
@@ -185,8 +185,8 @@ func coded(line int, code string) model.Result {
 	return r
 }
 
-// TestRulesOfOtherToolsAreNotMeant checks that rule names are scoped to their tool.
-func TestRulesOfOtherToolsAreNotMeant(t *testing.T) {
+// TestRuleNamesAreScopedToTool checks that rule names are scoped to their tool.
+func TestRuleNamesAreScopedToTool(t *testing.T) {
 	m := newMemory()
 	other := full(result(eqeq, "a.py", 3, "raw"))
 	other.Report.Tool = "bandit"
@@ -204,9 +204,9 @@ func TestRulesOfOtherToolsAreNotMeant(t *testing.T) {
 	}
 }
 
-// TestAPolicyTeachesToo checks that a rule served as a secrets rule takes effect with the next
+// TestPolicySecretRuleAppliesToNextUpload checks that a rule served as a secrets rule takes effect with the next
 // upload of any kind.
-func TestAPolicyTeachesToo(t *testing.T) {
+func TestPolicySecretRuleAppliesToNextUpload(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(result(eqeq, "a.py", 3, "raw")))
 	m.secretRules[model.SecretRule{Tool: "semgrep", Name: "eqeq"}] = false
@@ -223,9 +223,9 @@ func TestAPolicyTeachesToo(t *testing.T) {
 	}
 }
 
-// TestBranchesKeepOneDecision checks that a secret on two branches remains in one lineage,
+// TestSecretOnBranchesHasOneLineage checks that a secret on two branches remains in one lineage,
 // regardless of the order of scans.
-func TestBranchesKeepOneDecision(t *testing.T) {
+func TestSecretOnBranchesHasOneLineage(t *testing.T) {
 	for _, order := range [][]string{{"main", "topic"}, {"topic", "main"}} {
 		m := newMemory()
 		for _, ref := range order {

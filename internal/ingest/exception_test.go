@@ -212,8 +212,8 @@ func (w *exemptWorld) compare(step string) {
 	}
 }
 
-// TestExceptionsFollowTheModel mixes exceptions, decisions, uploads and time.
-func TestExceptionsFollowTheModel(t *testing.T) {
+// TestExceptionsMatchModel mixes exceptions, decisions, uploads and time.
+func TestExceptionsMatchModel(t *testing.T) {
 	storetest.Checks(t, *storeChecks)
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {

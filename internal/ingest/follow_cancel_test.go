@@ -28,8 +28,8 @@ func asking(project string, advised func(ctx context.Context, projectID int64, r
 	return Upload{Project: model.Project{Name: project}, Ref: "refs/heads/main", Full: true, Report: &report, Advised: advised}
 }
 
-// TestFollowEndsWithItsContext uses a store that ignores contexts.
-func TestFollowEndsWithItsContext(t *testing.T) {
+// TestFollowStopsOnCancel uses a store that ignores contexts.
+func TestFollowStopsOnCancel(t *testing.T) {
 	f := newFollowed()
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := Apply(ctx, f, f, asking(followedProject, func(_ context.Context, id int64, ref string, _ []model.Holding) (model.Advised, error) {
@@ -41,9 +41,9 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestAnUploadWhoseRequestEndsLeavesNothing cancels the request while advisories are evaluated.
+// TestCanceledUploadStoresNothing cancels the request while advisories are evaluated.
 // Nothing of the upload is stored, and the next upload can lock the database.
-func TestAnUploadWhoseRequestEndsLeavesNothing(t *testing.T) {
+func TestCanceledUploadStoresNothing(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		for turn := range 3 {

@@ -309,10 +309,10 @@ func (f *followed) settles() error {
 	return errors.New("following the same on all refs never ends to write")
 }
 
-// TestFollowIsTheModel applies random histories to both. Either all lockfiles remain or all are
+// TestFollowMatchesModel applies random histories to both. Either all lockfiles remain or all are
 // removed, because the model supports no moves. The written histories and package align cover
 // these.
-func TestFollowIsTheModel(t *testing.T) {
+func TestFollowMatchesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f, s := newFollowed(), newShelf()
 		f.projects = []model.Project{{ID: f.id(), Name: followedProject}}

@@ -7,9 +7,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestARecordedUploadIsAdvisedOfItsOwnLockfiles rescans an old commit with an affected lockfile.
+// TestRecordedUploadUsesOwnLockfiles rescans an old commit with an affected lockfile.
 // The match is in the summary for the gate and is not stored, unless another source reports it.
-func TestARecordedUploadIsAdvisedOfItsOwnLockfiles(t *testing.T) {
+func TestRecordedUploadUsesOwnLockfiles(t *testing.T) {
 	own := model.Result{
 		Rule: &model.Rule{Name: "r", IssueType: model.SCA}, Path: "a.lock",
 		Dependency: &model.Vulnerable{Ecosystem: "npm", Package: "a", Version: "1", Lockfile: "a.lock", Vulnerability: "cve-2024-1"},

@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestRemovalsTellWhy removes a finding of the advisories for each possible reason, and checks the
+// TestRemovalReasons removes a finding of the advisories for each possible reason, and checks the
 // reason in its history.
-func TestRemovalsTellWhy(t *testing.T) {
+func TestRemovalReasons(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		next func(row model.Finding) model.Advised
@@ -42,8 +42,8 @@ func TestRemovalsTellWhy(t *testing.T) {
 	}
 }
 
-// TestAMergedFindingTellsItsSurvivor merges two vulnerabilities.
-func TestAMergedFindingTellsItsSurvivor(t *testing.T) {
+// TestMergedFindingRefersToSurvivor merges two vulnerabilities.
+func TestMergedFindingRefersToSurvivor(t *testing.T) {
 	f := newFollowed()
 	two := advisedMatch(0, "")
 	second := two.Matches[0]

@@ -22,9 +22,9 @@ func calls(codes ...string) (out []model.Result) {
 	return out
 }
 
-// TestNoOrdinalHidesNewCode adds, removes, moves and swaps matches that the scanner distinguishes
+// TestReorderedMatchesDoNotHideNewCode adds, removes, moves and swaps matches that the scanner distinguishes
 // by order only. New code must be undecided, and a decision must stay with its code.
-func TestNoOrdinalHidesNewCode(t *testing.T) {
+func TestReorderedMatchesDoNotHideNewCode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMemory()
 		send := func(u Upload) {
@@ -82,9 +82,9 @@ func TestNoOrdinalHidesNewCode(t *testing.T) {
 	})
 }
 
-// TestAnEditWithinALongMatch checks that a long match is the same finding while its first and last
+// TestEditWithinLongMatch checks that a long match is the same finding while its first and last
 // line are unchanged. Another formula group is another finding.
-func TestAnEditWithinALongMatch(t *testing.T) {
+func TestEditWithinLongMatch(t *testing.T) {
 	long := func(code, start string) model.Result {
 		r := calls(code)[0]
 		r.Location.EndLine, r.StartHash, r.EndHash = r.Location.Line+4, start, "}"
@@ -109,10 +109,10 @@ func TestAnEditWithinALongMatch(t *testing.T) {
 	}
 }
 
-// TestAMoveBeforeTheFirstScanOfABranch checks code that the first scan of a branch finds in another
+// TestMoveBeforeFirstBranchScan checks code that the first scan of a branch finds in another
 // file than the primary branch. It has no decision, because it may be new. Moved code joins its
 // lineage once the primary branch has the move; equal code never does.
-func TestAMoveBeforeTheFirstScanOfABranch(t *testing.T) {
+func TestMoveBeforeFirstBranchScan(t *testing.T) {
 	at := func(path string) model.Result {
 		r := calls("x")[0]
 		r.Path, r.MatchBasedID = path, path+"_0"

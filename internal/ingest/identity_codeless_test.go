@@ -16,9 +16,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// blindReport returns Semgrep's report of calls, one a line, without login. It has neither their
+// codelessReport returns Semgrep's report of calls, one a line, without login. It has neither their
 // code nor an id.
-func blindReport(t interface{ Fatal(...any) }, calls []string) *model.Report {
+func codelessReport(t interface{ Fatal(...any) }, calls []string) *model.Report {
 	var results []reporttest.Result
 	for i, call := range calls {
 		results = append(results, reporttest.Result{
@@ -39,7 +39,7 @@ var blindCalls = []string{"eval(aa)", "eval(bb)", "eval(ccc)", "eval(d)"}
 // blindly applies such a report and returns the live findings of the ref by their code.
 func blindly(t interface{ Fatal(...any) }, m *memory, ref string, full bool, calls []string) map[string]model.FindingWrite {
 	m.tick(1e9)
-	u := Upload{Project: model.Project{Name: "acme/payments"}, Ref: ref, Full: full, Report: blindReport(t, calls)}
+	u := Upload{Project: model.Project{Name: "acme/payments"}, Ref: ref, Full: full, Report: codelessReport(t, calls)}
 	if _, err := Apply(context.Background(), m, m, u); err != nil {
 		t.Fatal(err)
 	}
@@ -52,9 +52,9 @@ func blindly(t interface{ Fatal(...any) }, m *memory, ref string, full bool, cal
 	return out
 }
 
-// TestBlindReportsHideNoNewCode inserts calls among ignored ones, in a report without code. New
+// TestCodelessReportsDoNotHideNewCode inserts calls among ignored ones, in a report without code. New
 // calls must be open. Calls of unique length must retain their identity.
-func TestBlindReportsHideNoNewCode(t *testing.T) {
+func TestCodelessReportsDoNotHideNewCode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMemory()
 		was := blindly(t, m, "main", true, blindCalls)
@@ -92,9 +92,9 @@ func TestBlindReportsHideNoNewCode(t *testing.T) {
 	})
 }
 
-// TestBlindReportsKeepDecisions checks that equal numbers of results continue each other at any
+// TestCodelessReportsPreserveDecisions checks that equal numbers of results continue each other at any
 // position. A return to an earlier number restores no decisions.
-func TestBlindReportsKeepDecisions(t *testing.T) {
+func TestCodelessReportsPreserveDecisions(t *testing.T) {
 	m := newMemory()
 	was := blindly(t, m, "main", true, blindCalls)
 	for code, state := range map[string]model.TriageState{"eval(aa)": model.TriageIgnored, "eval(ccc)": model.TriageFixing} {
@@ -136,9 +136,9 @@ type blindStep struct {
 	want  string // after the scan: its letters, each with * if it is ignored
 }
 
-// TestBlindReportsContinueWhatIsLive reports calls with and without their code, on several refs. E
+// TestCodelessReportsContinueLiveFindings reports calls with and without their code, on several refs. E
 // is never decided on, so it must always be open.
-func TestBlindReportsContinueWhatIsLive(t *testing.T) {
+func TestCodelessReportsContinueLiveFindings(t *testing.T) {
 	for name, steps := range map[string][]blindStep{
 		"the number comes back, not the code":      {{"main", "a*b*", false, false, "a*b*"}, {"main", "abe", false, false, "abe"}, {"main", "ae", false, false, "ae"}},
 		"the number of another ref comes back":     {{"main", "a*b*", false, false, "a*b*"}, {"dev", "abe", false, false, "abe"}, {"dev", "ae", false, false, "ae"}},
@@ -180,7 +180,7 @@ func (step blindStep) apply(t *testing.T, m *memory) (got string) {
 	t.Helper()
 	letters := strings.ReplaceAll(step.calls, "*", "")
 	calls := callsOf(letters)
-	r := blindReport(t, calls)
+	r := codelessReport(t, calls)
 	for i := range r.Results {
 		if step.told {
 			r.Results[i].Code, r.Results[i].CodeHash = calls[i], calls[i]

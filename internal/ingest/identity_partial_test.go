@@ -19,9 +19,9 @@ type lookStep struct {
 	live  int    // number of findings of the ref afterwards; not checked if 0
 }
 
-// TestBlindReportsCountWhatTheLastOneSaw checks results after unread, unclosed and unreported ones.
+// TestCodelessReportsAfterPartialScans checks results after unread, unclosed and unreported ones.
 // E, F and G are never decided on, so they must be open.
-func TestBlindReportsCountWhatTheLastOneSaw(t *testing.T) {
+func TestCodelessReportsAfterPartialScans(t *testing.T) {
 	const main, dev = "main", "dev"
 	for name, steps := range map[string][]lookStep{
 		"a call is put in where a part was not read": {
@@ -74,10 +74,10 @@ func TestBlindReportsCountWhatTheLastOneSaw(t *testing.T) {
 	}
 }
 
-// TestWhatDiffScansTold checks that full scans do not continue results of diff scans, nor the
+// TestFullScansDoNotContinueDiffResults checks that full scans do not continue results of diff scans, nor the
 // reverse. Diff scans omit the results of their base, whose number is unknown. E is never decided
 // on.
-func TestWhatDiffScansTold(t *testing.T) {
+func TestFullScansDoNotContinueDiffResults(t *testing.T) {
 	const main, dev = "main", "dev"
 	for name, steps := range map[string][]lookStep{
 		"in full":                      {{ref: main, want: ""}, {ref: dev, calls: "a*", look: "diff", want: "a*"}, {ref: dev, calls: "-a", want: "a"}},
@@ -95,9 +95,9 @@ func TestWhatDiffScansTold(t *testing.T) {
 	}
 }
 
-// TestAGuessJoinsNoLineages checks that code with a separate finding somewhere remains separate,
+// TestCodelessResultsDoNotJoinLineages checks that code with a separate finding somewhere remains separate,
 // regardless of the number of results without code.
-func TestAGuessJoinsNoLineages(t *testing.T) {
+func TestCodelessResultsDoNotJoinLineages(t *testing.T) {
 	const main, dev = "main", "dev"
 	for name, steps := range map[string][]lookStep{
 		"one": {{ref: main, calls: "a", told: "a", want: "a"}, {ref: dev, calls: "e*", want: "e*"}, {ref: dev, calls: "a", told: "a", want: "a", live: 1}, {ref: main, calls: "a", told: "a", want: "a"}},
@@ -174,7 +174,7 @@ func (step lookStep) tells(letter byte) bool {
 // report returns the step's report on a file with a line for each letter.
 func (step lookStep) report(t *testing.T, letters string, secrets bool) *model.Report {
 	lines := callsOf(letters)
-	r := blindReport(t, lines)
+	r := codelessReport(t, lines)
 	r.RulesRun, r.Searched = []string{"no-eval"}, []string{"a.js"}
 	switch step.look {
 	case "partly", "partly diff":

@@ -117,7 +117,7 @@ func TestIdentityMembers(t *testing.T) {
 	}
 }
 
-func TestRepeatsInAReport(t *testing.T) {
+func TestRepeatedResults(t *testing.T) {
 	muted := func(r *model.Result) { r.Muted = true }
 	historical := func(r *model.Result) { r.Secret = &model.SecretMatch{Hash: r.Secret.Hash, Commit: "c0"} }
 	match := matched("a.py", 1, "x")
@@ -163,14 +163,14 @@ func TestRepeatsInAReport(t *testing.T) {
 	}
 }
 
-func TestVersionShownIsTheFirst(t *testing.T) {
+func TestFirstVersionIsShown(t *testing.T) {
 	s := observe("semgrep", vulnerable("p", "2"), vulnerable("p", "1"))
 	if got := s[0].Result.Dependency.Version; got != "1" {
 		t.Errorf("version %s is shown", got)
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestInvalidResultsAreRefused(t *testing.T) {
 	for name, bad := range map[string]model.Result{
 		"its rule":              {Path: "a.py"},
 		"its rule's name":       {Path: "a.py", Rule: &model.Rule{}},
@@ -193,8 +193,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestCodeThatWasCut checks that the identity of cut code includes all of it.
-func TestCodeThatWasCut(t *testing.T) {
+// TestTruncatedCodeIdentity checks that the identity of cut code includes all of it.
+func TestTruncatedCodeIdentity(t *testing.T) {
 	cut := func(whole string) model.Identity {
 		r := result(eqeq, "a.js", 1, strings.Repeat("x", 64<<10))
 		r.CodeHash = whole

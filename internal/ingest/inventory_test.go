@@ -60,8 +60,8 @@ func TestDroppedLockfiles(t *testing.T) {
 	}
 }
 
-// TestOlderFullScanDropsNothingNewer applies a diff scan before a full scan that started earlier.
-func TestOlderFullScanDropsNothingNewer(t *testing.T) {
+// TestOlderFullScanPreservesNewerInventory applies a diff scan before a full scan that started earlier.
+func TestOlderFullScanPreservesNewerInventory(t *testing.T) {
 	m := newMemory()
 	started := m.clock.Add(-time.Hour)
 	at := func(u Upload, minutes int) Upload {
@@ -79,7 +79,7 @@ func TestOlderFullScanDropsNothingNewer(t *testing.T) {
 	}
 }
 
-func TestStatement(t *testing.T) {
+func TestInventoryStatement(t *testing.T) {
 	u := stating("a.lock")
 	u.Commit = "c1"
 	u.Report.Inventories = append(u.Report.Inventories, model.Inventory{Lockfile: "a.lock", Dependencies: []model.Dependency{

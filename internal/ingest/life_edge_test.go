@@ -6,9 +6,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestWhatAResultSaysOfTheScan checks that reported rules count as run, and paths with results as
+// TestResultsImplyScanCoverage checks that reported rules count as run, and paths with results as
 // searched, regardless of the report's lists.
-func TestWhatAResultSaysOfTheScan(t *testing.T) {
+func TestResultsImplyScanCoverage(t *testing.T) {
 	seen, hidden := matched("a.py", 1, "x"), matched("b.py", 1, "y")
 	beside := matched("a.py", 9, "y") // in the same file
 	muted := func(r model.Result) model.Result { return with(r, func(r *model.Result) { r.Muted = true }) }

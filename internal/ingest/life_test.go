@@ -90,9 +90,9 @@ func TestClosing(t *testing.T) {
 	}
 }
 
-// TestAManifestThatWasNotResolved checks that findings about dependencies of an unresolved manifest
+// TestUnresolvedManifest checks that findings about dependencies of an unresolved manifest
 // remain open, and its code findings close.
-func TestAManifestThatWasNotResolved(t *testing.T) {
+func TestUnresolvedManifest(t *testing.T) {
 	vulnerable := func(path string) model.Result {
 		return model.Result{
 			Rule: &model.Rule{Name: "old-lodash", IssueType: model.SCA}, Path: path, Location: model.Location{Line: 3}, Message: "m",
@@ -117,7 +117,7 @@ func TestAManifestThatWasNotResolved(t *testing.T) {
 	}
 }
 
-func TestDiffScanClosesItsOwn(t *testing.T) {
+func TestDiffScanClosesOwnFindings(t *testing.T) {
 	diff := func(results ...model.Result) Upload {
 		return upload(full(results...), func(u *Upload) {
 			u.Full, u.DeclaredFull = false, false
@@ -134,7 +134,7 @@ func TestDiffScanClosesItsOwn(t *testing.T) {
 	}
 }
 
-func TestReturning(t *testing.T) {
+func TestReturningFindings(t *testing.T) {
 	for name, test := range map[string]struct {
 		triage model.TriageState
 		muted  bool
@@ -317,9 +317,9 @@ func TestLineagesMerge(t *testing.T) {
 	}
 }
 
-// TestDiffScanMovesNothing checks that diff scans do not move findings, because the finding at the
+// TestDiffScanDoesNotMoveFindings checks that diff scans do not move findings, because the finding at the
 // old path may have been fixed.
-func TestDiffScanMovesNothing(t *testing.T) {
+func TestDiffScanDoesNotMoveFindings(t *testing.T) {
 	diff := func(results ...model.Result) Upload {
 		return upload(full(results...), func(u *Upload) {
 			u.Full, u.DeclaredFull = false, false
@@ -333,9 +333,9 @@ func TestDiffScanMovesNothing(t *testing.T) {
 	}
 }
 
-// TestTwoCopiesThatMoveStayTwo moves two copies at once. One joins an older lineage; the other,
+// TestMovedCopiesStaySeparate moves two copies at once. One joins an older lineage; the other,
 // which is undecided, must not.
-func TestTwoCopiesThatMoveStayTwo(t *testing.T) {
+func TestMovedCopiesStaySeparate(t *testing.T) {
 	m := newMemory()
 	const a, b, c, d = "x/app/a.py", "x/web/a.py", "y/app/a.py", "y/web/a.py"
 	apply(t, m, upload(full(matched(c, 1, "x")), func(u *Upload) { u.Ref = "dev" }))
@@ -349,7 +349,7 @@ func TestTwoCopiesThatMoveStayTwo(t *testing.T) {
 	}
 }
 
-func TestNewOccurrenceInherits(t *testing.T) {
+func TestNewOccurrenceInheritsTriage(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(matched("a.py", 1, "x")))
 	for _, l := range m.lineages {
@@ -362,7 +362,7 @@ func TestNewOccurrenceInherits(t *testing.T) {
 	}
 }
 
-func TestOrder(t *testing.T) {
+func TestUploadOrder(t *testing.T) {
 	clock := newMemory().clock
 	at := func(minutes int, commit string, results ...model.Result) Upload {
 		return upload(full(results...), func(u *Upload) {

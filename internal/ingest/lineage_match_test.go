@@ -26,9 +26,9 @@ func only(t *testing.T, m *memory) *model.FindingWrite {
 	return nil
 }
 
-// TestReportThatTellsLess checks that a less detailed report matches existing findings and changes
+// TestLessDetailedReport checks that a less detailed report matches existing findings and changes
 // only reported properties.
-func TestReportThatTellsLess(t *testing.T) {
+func TestLessDetailedReport(t *testing.T) {
 	m := newMemory()
 	told := matched("a.py", 3, "x")
 	told.SyntacticID, told.Code = "5yn", "x == x"
@@ -57,8 +57,8 @@ func TestReportThatTellsLess(t *testing.T) {
 	}
 }
 
-// TestReportThatTellsMore adds the scanner's ids later. No finding is new, and decisions remain.
-func TestReportThatTellsMore(t *testing.T) {
+// TestMoreDetailedReport adds the scanner's ids later. No finding is new, and decisions remain.
+func TestMoreDetailedReport(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(silent("a.py", 3), silent("a.py", 9)))
 	for _, l := range m.lineages {
@@ -80,8 +80,8 @@ func TestReportThatTellsMore(t *testing.T) {
 	}
 }
 
-// TestReportThatTellsTooLittle checks that different numbers of results prevent matches.
-func TestReportThatTellsTooLittle(t *testing.T) {
+// TestDifferentResultCountsPreventMatch checks that different numbers of results prevent matches.
+func TestDifferentResultCountsPreventMatch(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(matched("a.py", 3, "x"), matched("a.py", 9, "y")))
 	if sum := apply(t, m, full(silent("a.py", 5))); sum.Closed != 2 || sum.New != 1 {
@@ -102,9 +102,9 @@ func TestSnippetAndMatchBasedID(t *testing.T) {
 	}
 }
 
-// TestReturnUnderAnOlderIdentity checks that a finding returns under an older identity of its
+// TestReturnUnderOlderIdentity checks that a finding returns under an older identity of its
 // lineage, regardless of the scan's coverage.
-func TestReturnUnderAnOlderIdentity(t *testing.T) {
+func TestReturnUnderOlderIdentity(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(matched("app/a.py", 3, "x")))
 	apply(t, m, full(matched("lib/app/a.py", 3, "x")))
@@ -116,9 +116,9 @@ func TestReturnUnderAnOlderIdentity(t *testing.T) {
 	}
 }
 
-// TestCopyIsAnotherFinding reports a moved file at its old path by a diff scan. The finding at the
+// TestCopyIsSeparateFinding reports a moved file at its old path by a diff scan. The finding at the
 // new path must not change.
-func TestCopyIsAnotherFinding(t *testing.T) {
+func TestCopyIsSeparateFinding(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(matched("app/a.py", 3, "x")))
 	apply(t, m, full(matched("lib/app/a.py", 3, "x")))
@@ -130,8 +130,8 @@ func TestCopyIsAnotherFinding(t *testing.T) {
 	}
 }
 
-// TestPatternHashStays checks that JSON reports without pattern_hash do not clear the stored one.
-func TestPatternHashStays(t *testing.T) {
+// TestPatternHashIsRetained checks that JSON reports without pattern_hash do not clear the stored one.
+func TestPatternHashIsRetained(t *testing.T) {
 	m := newMemory()
 	apply(t, m, full(matched("a.py", 3, "x")))
 	pattern := only(t, m).PatternHash
@@ -184,9 +184,9 @@ func TestRuleFromAnotherFolder(t *testing.T) {
 	}
 }
 
-// TestReportThatHidesMuted checks that Semgrep's JSON, which omits muted results, closes them only
+// TestReportWithoutMutedResults checks that Semgrep's JSON, which omits muted results, closes them only
 // if their file was removed.
-func TestReportThatHidesMuted(t *testing.T) {
+func TestReportWithoutMutedResults(t *testing.T) {
 	muted := matched("a.py", 3, "x")
 	muted.Muted = true
 	for name, test := range map[string]struct {
@@ -209,9 +209,9 @@ func TestReportThatHidesMuted(t *testing.T) {
 	}
 }
 
-// TestSecretOfARuleFromAFolder checks that a secret is one finding. Reports may contain its line
+// TestSecretIsOneFindingAcrossReports checks that a secret is one finding. Reports may contain its line
 // only or its value, and rules may be from any folder.
-func TestSecretOfARuleFromAFolder(t *testing.T) {
+func TestSecretIsOneFindingAcrossReports(t *testing.T) {
 	scanned, imported := secret("a.py", 1, 1), secret("a.py", 1, 1)
 	rule := *imported.Rule
 	rule.Name = "folder.rules." + rule.Name
@@ -230,8 +230,8 @@ func TestSecretOfARuleFromAFolder(t *testing.T) {
 	}
 }
 
-// TestSecretOnAnEditedLine checks that a reported secret is the same on an edited line.
-func TestSecretOnAnEditedLine(t *testing.T) {
+// TestSecretOnEditedLine checks that a reported secret is the same on an edited line.
+func TestSecretOnEditedLine(t *testing.T) {
 	before, after, other := secret("a.py", 1, 1), secret("a.py", 4, 2), secret("a.py", 4, 3)
 	before.Secret.Value, after.Secret.Value, other.Secret.Value = model.Digest{9}, model.Digest{9}, model.Digest{8}
 	m := newMemory()
@@ -245,9 +245,9 @@ func TestSecretOnAnEditedLine(t *testing.T) {
 	}
 }
 
-// TestAnotherPasswordInCode checks that a changed password is a new finding, even if only its keyed
+// TestChangedPasswordIsNewFinding checks that a changed password is a new finding, even if only its keyed
 // hash differs.
-func TestAnotherPasswordInCode(t *testing.T) {
+func TestChangedPasswordIsNewFinding(t *testing.T) {
 	password := func(path, key string) model.Result {
 		return with(matched(path, 3, key), func(r *model.Result) {
 			r.CodeHash, r.CodeKey, r.Code = "", model.CodeDigest(key), `password = "`+model.Redacted+`"`
@@ -262,9 +262,9 @@ func TestAnotherPasswordInCode(t *testing.T) {
 	}
 }
 
-// TestAnEditAroundAMatch checks that an equal match in another statement is the same. Other code of
+// TestEditAroundMatch checks that an equal match in another statement is the same. Other code of
 // equal length is not, even if the rule binds metavariables.
-func TestAnEditAroundAMatch(t *testing.T) {
+func TestEditAroundMatch(t *testing.T) {
 	at := func(line string) model.Result {
 		r := result(eqeq, "a.js", 3, line)
 		r.Binds = true
@@ -282,10 +282,10 @@ func TestAnEditAroundAMatch(t *testing.T) {
 	}
 }
 
-// TestAFingerprintCountsAsCode checks that a tool's fingerprint, such as CodeQL's
+// TestFingerprintCountsAsCode checks that a tool's fingerprint, such as CodeQL's
 // primaryLocationLineHash, counts as code. Findings retain their ids when lines shift and when
 // their file is renamed.
-func TestAFingerprintCountsAsCode(t *testing.T) {
+func TestFingerprintCountsAsCode(t *testing.T) {
 	at := func(path string, line int, fingerprints ...string) (out []model.Result) {
 		for i, f := range fingerprints {
 			r := result(eqeq, path, line+i, "")

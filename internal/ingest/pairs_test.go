@@ -144,9 +144,9 @@ func pairUploadBy(t *testing.T, variant, file string, source func(path string) s
 	return Upload{Project: model.Project{Name: "acme/pairs"}, Ref: "main", Commit: variant + file, Full: true, DeclaredFull: true, Report: reports[0]}
 }
 
-// TestPairsByTheCheckout reads a report without code together with the scanned files. Its findings
+// TestPairsWithCheckout reads a report without code together with the scanned files. Its findings
 // must equal those of reports with code, and be as detailed.
-func TestPairsByTheCheckout(t *testing.T) {
+func TestPairsWithCheckout(t *testing.T) {
 	source := func(path string) string {
 		data, err := os.ReadFile(filepath.Join("testdata/pairs/_src", path))
 		if err != nil {

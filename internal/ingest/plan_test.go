@@ -36,9 +36,9 @@ func planOf(t *testing.T, stored Stored, sightings []Sighting, change func(*Fact
 	return c
 }
 
-// TestWhatIsAChange checks that changes of text, rule, severity and state make an item. Recording
+// TestChangeDetection checks that changes of text, rule, severity and state make an item. Recording
 // that a full scan saw the finding makes no item and writes no body.
-func TestWhatIsAChange(t *testing.T) {
+func TestChangeDetection(t *testing.T) {
 	for name, c := range map[string]struct {
 		was      func(*model.Finding)
 		want     ItemChange
@@ -83,9 +83,9 @@ func TestWhatIsAChange(t *testing.T) {
 	}
 }
 
-// TestProposedMutesHold checks that proposed mutes apply if the ref or the primary branch has them,
+// TestProposedMutes checks that proposed mutes apply if the ref or the primary branch has them,
 // for existing and new findings.
-func TestProposedMutesHold(t *testing.T) {
+func TestProposedMutes(t *testing.T) {
 	for name, c := range map[string]struct {
 		here, onPrimary model.State // 0: no finding
 		held            bool
@@ -133,10 +133,10 @@ func TestProposedMutesHold(t *testing.T) {
 	}
 }
 
-// TestAnotherNameOfAFinding checks that a reported identity joins the lineage of its finding. If
+// TestNewIdentityJoinsLineage checks that a reported identity joins the lineage of its finding. If
 // its lineage has a separate finding somewhere, it joins only on the primary branch or by a less
 // detailed report.
-func TestAnotherNameOfAFinding(t *testing.T) {
+func TestNewIdentityJoinsLineage(t *testing.T) {
 	was, is := observe("semgrep", matched("a.py", 1, "x"))[0], observe("semgrep", matched("b.py", 1, "x"))[0]
 	less := observe("semgrep", result(eqeq, "b.py", 1, "x"))[0]
 	row := stood(&was, 1, 7, 5)
@@ -178,9 +178,9 @@ func TestAnotherNameOfAFinding(t *testing.T) {
 	}
 }
 
-// TestUntoldHashesStay checks that unchanged identities retain hashes that a report omits. Reported
+// TestOmittedHashesAreRetained checks that unchanged identities retain hashes that a report omits. Reported
 // hashes replace them, and other identities do not inherit them.
-func TestUntoldHashesStay(t *testing.T) {
+func TestOmittedHashesAreRetained(t *testing.T) {
 	told := observe("semgrep", with(matched("a.py", 1, "x"), func(r *model.Result) {
 		r.StartHash, r.EndHash, r.Location.EndLine = "s", "e", 9
 	}))[0]
@@ -203,9 +203,9 @@ func TestUntoldHashesStay(t *testing.T) {
 	}
 }
 
-// TestTheRepositoryIsContent checks that another repository changes bodies, because they contain
+// TestRepositoryChangeUpdatesBodies checks that another repository changes bodies, because they contain
 // links.
-func TestTheRepositoryIsContent(t *testing.T) {
+func TestRepositoryChangeUpdatesBodies(t *testing.T) {
 	sightings := observe("semgrep", matched("a.py", 1, "x"))
 	row := stood(&sightings[0], 1, 7, 5)
 	got := planOf(t, Stored{Findings: []model.Finding{row}}, sightings, func(f *Facts) { f.Links = weblink.New("https://github.com/acme/shop", "c1", "") })
@@ -214,9 +214,9 @@ func TestTheRepositoryIsContent(t *testing.T) {
 	}
 }
 
-// TestServedRulesKeepTheirFindings checks equal code in another formula group. It is another
+// TestEqualCodeInOtherFormulaGroup checks equal code in another formula group. It is another
 // finding if the rule's text is known to be unchanged, and a moved one otherwise.
-func TestServedRulesKeepTheirFindings(t *testing.T) {
+func TestEqualCodeInOtherFormulaGroup(t *testing.T) {
 	for version, want := range map[int]string{0: "0 added, moved", 2: "1 added, closed"} {
 		served := *eqeq
 		served.Version = version
@@ -260,8 +260,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestJoinedLineagesTakeTheLinks checks links that were added before their lineages were joined.
-func TestJoinedLineagesTakeTheLinks(t *testing.T) {
+// TestJoinedLineagesInheritLinks checks links that were added before their lineages were joined.
+func TestJoinedLineagesInheritLinks(t *testing.T) {
 	p := planner{lineages: newJoiner(Stored{Lineages: map[int64]model.Lineage{7: {ID: 7}, 4: {ID: 4}}})}
 	p.changes.Links = []model.IdentityLink{{LineageID: 7}}
 	p.lineages.unite(7, 4)
@@ -271,8 +271,8 @@ func TestJoinedLineagesTakeTheLinks(t *testing.T) {
 	}
 }
 
-// TestWhoReopens checks the actor that reopens a finding: its scan, or the system for advisories.
-func TestWhoReopens(t *testing.T) {
+// TestReopenActor checks the actor that reopens a finding: its scan, or the system for advisories.
+func TestReopenActor(t *testing.T) {
 	for scan, want := range map[int64]model.Actor{3: {Kind: "scan", ID: "3", Name: "semgrep"}, 0: {Kind: "system", Name: "semgrep"}} {
 		sightings := observe("semgrep", matched("a.py", 1, "x"))
 		row := stood(&sightings[0], 1, 7, 5)

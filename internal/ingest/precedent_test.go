@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestNewFindingsNameTheirPrecedent edits decided lines. The new findings inherit nothing. Each
+// TestNewFindingsReferToPrecedent edits decided lines. The new findings inherit nothing. Each
 // refers to one old finding, by the latest decision and then the nearest line.
-func TestNewFindingsNameTheirPrecedent(t *testing.T) {
+func TestNewFindingsReferToPrecedent(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 5, n, 9, 0, 0, 0, time.UTC) }
 	ignored := func(n int) model.Triage {
 		return model.Triage{State: model.TriageIgnored, Reason: model.FalsePositive, At: day(n)}

@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAScanOfAMergedProject merges a project into another and scans the latter. Findings that the
+// TestScanOfMergedProject merges a project into another and scans the latter. Findings that the
 // scan reports retain their state and decision, unreported ones are fixed, and new ones are open.
-func TestAScanOfAMergedProject(t *testing.T) {
+func TestScanOfMergedProject(t *testing.T) {
 	eachVEXWorld(t, func(w *vexWorld) {
 		report := func(packages ...string) string {
 			text := ""

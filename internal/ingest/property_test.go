@@ -122,9 +122,9 @@ func (h *history) step(t *rapid.T, now time.Time) (Upload, bool) {
 	return u, true
 }
 
-// TestHistoriesKeepWhatIsTrue checks the properties of [truth] after every step of random histories
+// TestRandomHistoriesPreserveInvariants checks the properties of [truth] after every step of random histories
 // with several refs, sources and decisions.
-func TestHistoriesKeepWhatIsTrue(t *testing.T) {
+func TestRandomHistoriesPreserveInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHistory(rapid.Bool().Draw(t, "coded"))
 		c := newTruth(t, h.trees["main"].coded)
@@ -139,9 +139,9 @@ func TestHistoriesKeepWhatIsTrue(t *testing.T) {
 	})
 }
 
-// TestMovedFilesAreFollowed checks that findings follow a file that only moved between two full
+// TestFindingsFollowMovedFiles checks that findings follow a file that only moved between two full
 // scans, as [told.followsFiles] defines. Edits in other files must have no effect.
-func TestMovedFilesAreFollowed(t *testing.T) {
+func TestFindingsFollowMovedFiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := newTree()
 		tr.coded = true
@@ -170,8 +170,8 @@ func TestMovedFilesAreFollowed(t *testing.T) {
 	})
 }
 
-// TestSourcesCommute checks that uploads of one source are independent of other sources.
-func TestSourcesCommute(t *testing.T) {
+// TestSourcesAreIndependent checks that uploads of one source are independent of other sources.
+func TestSourcesAreIndependent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHistory(rapid.Bool().Draw(t, "coded"))
 		all, one := newMemory(), newMemory()
@@ -257,8 +257,8 @@ func identities(sightings []Sighting) (out []model.Identity) {
 	return out
 }
 
-// TestOrderOfResultsMeansNothing checks that the order of results in a report has no effect.
-func TestOrderOfResultsMeansNothing(t *testing.T) {
+// TestResultOrderDoesNotMatter checks that the order of results in a report has no effect.
+func TestResultOrderDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := newTree()
 		for range 4 {
@@ -288,9 +288,9 @@ func TestOrderOfResultsMeansNothing(t *testing.T) {
 	})
 }
 
-// TestSameFindingsWriteNothing checks that a scan with equal findings writes only its own row and
+// TestUnchangedScanWritesNoFindings checks that a scan with equal findings writes only its own row and
 // the project's scan time.
-func TestSameFindingsWriteNothing(t *testing.T) {
+func TestUnchangedScanWritesNoFindings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := newTree()
 		for range 4 {
@@ -319,9 +319,9 @@ func TestSameFindingsWriteNothing(t *testing.T) {
 	})
 }
 
-// TestLastFullScanDecides checks that the open findings after a declared full scan do not depend on
+// TestLastFullScanDeterminesOpenFindings checks that the open findings after a declared full scan do not depend on
 // the order of earlier scans.
-func TestLastFullScanDecides(t *testing.T) {
+func TestLastFullScanDeterminesOpenFindings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := newTree()
 		var uploads []Upload

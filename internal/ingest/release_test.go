@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestReleaseStoresTheSame applies uploads that add, move, change and close findings to two stores.
+// TestReleaseDoesNotChangeStoredData applies uploads that add, move, change and close findings to two stores.
 // One of them releases the results while planning.
-func TestReleaseStoresTheSame(t *testing.T) {
+func TestReleaseDoesNotChangeStoredData(t *testing.T) {
 	uploads := func() [][]model.Result {
 		scored := with(vulnerable("a", "1"), func(r *model.Result) { r.Dependency.EPSS = &model.EPSS{Score: 0.5, Percentile: 0.9} })
 		shown := with(matched("a.py", 1, "x"), func(r *model.Result) {

@@ -119,15 +119,15 @@ func (r *realm) read() {
 			return err
 		}
 		m.writes = int(version) + len(audit)
-		return errors.Join(r.readWhole(ctx, tx), r.readEvents(ctx, tx))
+		return errors.Join(r.readDetails(ctx, tx), r.readEvents(ctx, tx))
 	})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-// readWhole reads the details that the feed omits.
-func (r *realm) readWhole(ctx context.Context, tx *store.Tx) error {
+// readDetails reads the details that the feed omits.
+func (r *realm) readDetails(ctx context.Context, tx *store.Tx) error {
 	findings, err := tx.FindingsByID(ctx, slices.Collect(maps.Keys(r.store.rows)))
 	if err != nil {
 		return err

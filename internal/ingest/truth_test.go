@@ -83,7 +83,7 @@ func (c *truth) upload(u Upload) {
 	maps.DeleteFunc(n.after, elsewhere)
 	n.showsTheReport()
 	n.closesWhatItMay(sum)
-	n.goesNowhereElse()
+	n.checkContinuation()
 	n.losesNothingClear()
 	n.followsFiles()
 	n.decidesOnNothingElse()
@@ -181,9 +181,9 @@ func (n *told) closesWhatItMay(sum Summary) {
 	}
 }
 
-// goesNowhereElse checks that a live finding continues only as its own code. It may continue in
+// checkContinuation checks that a live finding continues only as its own code. It may continue in
 // another file only if that file continues its file.
-func (n *told) goesNowhereElse() {
+func (n *told) checkContinuation() {
 	for id, s := range n.is {
 		was, there := n.before[id]
 		if f := &s.Finding; there && live(was.State) {

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-func TestUploadFaults(t *testing.T) {
+func TestInvalidUploads(t *testing.T) {
 	broken := with(matched("a.py", 1, "x"), func(r *model.Result) { r.Path, r.Item = "", "results[4]" })
 	for name, test := range map[string]struct {
 		change func(*Upload)
@@ -55,7 +55,7 @@ func TestUploadFaults(t *testing.T) {
 	}
 }
 
-func TestBrokenItemsLoseNothingElse(t *testing.T) {
+func TestInvalidItemsAreSkipped(t *testing.T) {
 	u := full(matched("a.py", 1, "x"), model.Result{Item: "results[1]", Path: "b.py"})
 	u.Report.Refused = []model.Refusal{{Item: "results[2]", Reason: "no line"}}
 	u.Report.Inventories = []model.Inventory{{Lockfile: ""}, {Lockfile: "go.sum", Dependencies: []model.Dependency{{Name: "p"}, {Name: "q\x00"}}}}
@@ -77,10 +77,10 @@ func TestBrokenItemsLoseNothingElse(t *testing.T) {
 	}
 }
 
-// TestManyBrokenItemsAreCounted checks that the first refusals of a report are stored and the
+// TestExcessRefusalsAreCounted checks that the first refusals of a report are stored and the
 // others counted. This applies to the summary, the scan's account, and the error of a strict
 // upload.
-func TestManyBrokenItemsAreCounted(t *testing.T) {
+func TestExcessRefusalsAreCounted(t *testing.T) {
 	report := full(matched("a.py", 1, "x"))
 	for range 1000 {
 		report.Report.Refuse(model.Refusal{Item: "results[1]", Reason: "no line"})
@@ -149,9 +149,9 @@ func TestScanRow(t *testing.T) {
 	}
 }
 
-// TestOnlyScansThatCountTellOfTheProject checks that repeated and late uploads do not change the
+// TestRepeatedAndLateScansLeaveProjectUnchanged checks that repeated and late uploads do not change the
 // project.
-func TestOnlyScansThatCountTellOfTheProject(t *testing.T) {
+func TestRepeatedAndLateScansLeaveProjectUnchanged(t *testing.T) {
 	m := newMemory()
 	at := m.clock
 	of := func(url string, minutes int, change func(*Upload)) Upload {
@@ -171,7 +171,7 @@ func TestOnlyScansThatCountTellOfTheProject(t *testing.T) {
 	}
 }
 
-func TestBackDating(t *testing.T) {
+func TestBackdatedUploads(t *testing.T) {
 	m := newMemory()
 	at := m.clock.Add(-24 * time.Hour)
 	dated := func(u *Upload) { u.At = at }
@@ -221,7 +221,7 @@ func (f failing) PutInventory(ctx context.Context, s model.InventoryStatement) (
 	return f.Store.PutInventory(ctx, s)
 }
 
-func TestFailuresAreHandedOn(t *testing.T) {
+func TestStoreErrorsAreReturned(t *testing.T) {
 	u := full(matched("a.py", 1, "x"))
 	u.Report.Inventories = []model.Inventory{{Lockfile: "go.sum"}}
 	for _, at := range []string{"Stream", "Findings", "AddFindings", "PutInventory"} {

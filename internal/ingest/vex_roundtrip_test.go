@@ -107,9 +107,9 @@ func (w *vexWorld) export(format model.SBOMFormat, version string, whole bool) (
 	return doc
 }
 
-// TestVEXThatIsExportedGivesTheSameTriage checks that importing an exported document into another
+// TestExportedVEXReproducesTriage checks that importing an exported document into another
 // deployment with equal findings results in the same triage.
-func TestVEXThatIsExportedGivesTheSameTriage(t *testing.T) {
+func TestExportedVEXReproducesTriage(t *testing.T) {
 	eachVEXWorld(t, func(w *vexWorld) {
 		w.imports("acme/pay", "main", manyFound(len(decisions)))
 		w.decide()

@@ -128,7 +128,7 @@ const (
 	isIgnored  = "ignored false_positive vulnerable_code_not_in_execute_path: Never called."
 )
 
-func TestVEXCoversWhatIsThereAndWhatComes(t *testing.T) {
+func TestVEXAppliesToExistingAndNewFindings(t *testing.T) {
 	eachVEXWorld(t, func(w *vexWorld) {
 		w.imports("acme/pay", "main", found)
 		sums := w.imports("acme/pay", "", openVEX("1", statement("CVE-2026-1", `{"@id": "pkg:pypi/Django"}`, notReached)))
@@ -144,7 +144,7 @@ func TestVEXCoversWhatIsThereAndWhatComes(t *testing.T) {
 	})
 }
 
-func TestVEXOfABranchHidesNothingElsewhere(t *testing.T) {
+func TestBranchVEXDoesNotAffectMain(t *testing.T) {
 	eachVEXWorld(t, func(w *vexWorld) {
 		w.imports("acme/pay", "main", found)
 		w.imports("acme/pay", "feature", found)
@@ -155,7 +155,7 @@ func TestVEXOfABranchHidesNothingElsewhere(t *testing.T) {
 	})
 }
 
-func TestVEXIsSupersededByVersionAndNeverOverrulesPeople(t *testing.T) {
+func TestVEXVersionsAndUserDecisions(t *testing.T) {
 	eachVEXWorld(t, func(w *vexWorld) {
 		w.imports("acme/pay", "main", found)
 		both := statement("CVE-2026-1", `{"@id": "pkg:pypi/django"}`, notReached) + "," + statement("CVE-2026-2", `{"@id": "pkg:pypi/flask"}`, notReached)
@@ -174,9 +174,9 @@ func TestVEXIsSupersededByVersionAndNeverOverrulesPeople(t *testing.T) {
 	})
 }
 
-// TestVEXUploadsJudgeWhatTheySpeakOf applies documents to findings of five projects. An upload to
+// TestVEXUploadEvaluatesOnlyItsProject applies documents to findings of five projects. An upload to
 // one of them must evaluate only that project's findings.
-func TestVEXUploadsJudgeWhatTheySpeakOf(t *testing.T) {
+func TestVEXUploadEvaluatesOnlyItsProject(t *testing.T) {
 	eachVEXWorld(t, func(w *vexWorld) {
 		both := statement("CVE-2026-1", `{"@id": "pkg:pypi/django"}`, notReached) + "," + statement("CVE-2026-2", `{"@id": "pkg:pypi/flask"}`, notReached)
 		for _, project := range []string{"acme/a", "acme/b", "acme/c", "acme/d", "acme/pay"} {
@@ -234,7 +234,7 @@ func sbomOf(serial, timestamp, analysis string) string {
 	"vulnerabilities": [{"id": "CVE-2026-1", "affects": [{"ref": "c-1"}]` + analysis + `}]}`
 }
 
-func TestVEXInAnSBOMIsReplacedByTheNextOfItsSource(t *testing.T) {
+func TestNextSBOMReplacesEmbeddedVEX(t *testing.T) {
 	const first, second = "aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002"
 	eachVEXWorld(t, func(w *vexWorld) {
 		w.imports("acme/pay", "main", sbomOf(first, "2020-01-01T00:00:00Z", `, "analysis": {"state": "not_affected", "justification": "code_not_present"}`))
@@ -257,7 +257,7 @@ func TestVEXFollowsBOMLinksWithinAnUpload(t *testing.T) {
 	})
 }
 
-func TestVEXOfSeveralProductsKeepsToTheProject(t *testing.T) {
+func TestVEXProductsAreMatchedToProject(t *testing.T) {
 	eachVEXWorld(t, func(w *vexWorld) {
 		w.imports("acme/pay", "main", found)
 		product := func(id, pkg string) string {

@@ -18,7 +18,7 @@ import (
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func TestARingIsReadAsItWasWritten(t *testing.T) {
+func TestRingRoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data", "redoubt.db.key")
 	if _, err := Read(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("a file that is not there: %v", err)
@@ -44,7 +44,7 @@ func TestARingIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestOfSeveralStartersOneMakesTheFile(t *testing.T) {
+func TestConcurrentCreateSucceedsOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	var group sync.WaitGroup
 	made := make(chan Ring, 8)
@@ -64,7 +64,7 @@ func TestOfSeveralStartersOneMakesTheFile(t *testing.T) {
 	}
 }
 
-func TestRotationKeepsWhatWasSigned(t *testing.T) {
+func TestRotationPreservesSignatures(t *testing.T) {
 	first := New(start)
 	before, _ := first.SigningKeys(start)
 	path := filepath.Join(t.TempDir(), "key")
@@ -90,7 +90,7 @@ func TestRotationKeepsWhatWasSigned(t *testing.T) {
 	}
 }
 
-func TestAKeyFileThatWillNotDoIsNamed(t *testing.T) {
+func TestInvalidKeyFileIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	for text, want := range map[string]string{
 		"": "damaged", "{}": "damaged", `{"format":1,"secret":"AAAA","signing":[]}`: "damaged",
@@ -155,8 +155,8 @@ func TestEachBitOfAKeyFileCounts(t *testing.T) {
 	}
 }
 
-// TestAKeyFileWithoutASum reads a file of an older version.
-func TestAKeyFileWithoutASum(t *testing.T) {
+// TestKeyFileWithoutChecksum reads a file of an older version.
+func TestKeyFileWithoutChecksum(t *testing.T) {
 	ring := New(time.Now())
 	text, err := json.Marshal(ring)
 	if err != nil {
@@ -207,8 +207,8 @@ func TestSealedSecretsAreBound(t *testing.T) {
 	}
 }
 
-// TestADatabaseHasOneName checks that the name is unaffected by rotation and not part of the keys.
-func TestADatabaseHasOneName(t *testing.T) {
+// TestDatabaseNameSurvivesRotation checks that the name is unaffected by rotation and not part of the keys.
+func TestDatabaseNameSurvivesRotation(t *testing.T) {
 	one, other := New(start), New(start)
 	name := one.Instance()
 	if len(name) != 16 || name != one.Rotate(start).Instance() || name == other.Instance() {

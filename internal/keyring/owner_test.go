@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// TestAReplacedFileKeepsItsOwnerAndMode checks that root can rotate the keys of a server that runs
+// TestReplacePreservesOwnerAndMode checks that root can rotate the keys of a server that runs
 // as another user.
-func TestAReplacedFileKeepsItsOwnerAndMode(t *testing.T) {
+func TestReplacePreservesOwnerAndMode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	r := New(start)
 	if err := r.Create(path); err != nil {
@@ -44,9 +44,9 @@ func TestAReplacedFileKeepsItsOwnerAndMode(t *testing.T) {
 	}
 }
 
-// TestOneOfManyRenames checks that exactly one of several concurrent calls creates the file on a
+// TestConcurrentCreateWithoutLinks checks that exactly one of several concurrent calls creates the file on a
 // file system without links.
-func TestOneOfManyRenames(t *testing.T) {
+func TestConcurrentCreateWithoutLinks(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "key")
 	var group sync.WaitGroup

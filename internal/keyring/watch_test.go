@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestAWatchedRingFollowsItsFile checks that a rotation is detected, and that an invalid file is
+// TestWatchDetectsRotation checks that a rotation is detected, and that an invalid file is
 // reported once and changes nothing.
-func TestAWatchedRingFollowsItsFile(t *testing.T) {
+func TestWatchDetectsRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	now := start
 	r := New(start)
@@ -58,9 +58,9 @@ func TestAWatchedRingFollowsItsFile(t *testing.T) {
 	}
 }
 
-// TestAWatchedRingFollowsItsOldKeys checks that shortened validity and replacement of previous keys
+// TestWatchUpdatesPreviousKeys checks that shortened validity and replacement of previous keys
 // take effect.
-func TestAWatchedRingFollowsItsOldKeys(t *testing.T) {
+func TestWatchUpdatesPreviousKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	now := start
 	r := New(start).Rotate(start)

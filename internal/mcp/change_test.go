@@ -35,9 +35,9 @@ func (w *world) open() int {
 
 var ignoreApp = map[string]any{"issue_type": "sast", "projects": []string{"acme/app"}, "state": "ignored", "reason": "false_positive", "note": "tests"}
 
-// TestAConfirmationIsForOnce checks that a plan changes nothing, and that its confirmation has the
+// TestConfirmationIsSingleUse checks that a plan changes nothing, and that its confirmation has the
 // planned effect. It works once, and only with the token that planned it.
-func TestAConfirmationIsForOnce(t *testing.T) {
+func TestConfirmationIsSingleUse(t *testing.T) {
 	w := newWorld(t, "")
 	s := w.connect(w.token)
 	p := w.plan(s, "plan_triage", ignoreApp)
@@ -89,8 +89,8 @@ func TestAConfirmationOfWhatChangedIsRefused(t *testing.T) {
 	}
 }
 
-// TestExceptionsTakeTwoSteps checks that exceptions are created and ended in two steps.
-func TestExceptionsTakeTwoSteps(t *testing.T) {
+// TestExceptionsNeedConfirmation checks that exceptions are created and ended in two steps.
+func TestExceptionsNeedConfirmation(t *testing.T) {
 	w := newWorld(t, "")
 	s := w.inMemory(w.token, true)
 	tests := map[string]any{"target": "python.eval", "reason": "Tests only.", "projects": []string{"acme/app"}, "until": w.clock.Now().Add(48 * time.Hour).Format(time.DateOnly)}

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestLongNamesStayApart checks that members whose long names have the same prefix are all in a
+// TestLongNamesRemainDistinct checks that members whose long names have the same prefix are all in a
 // shortened response.
-func TestLongNamesStayApart(t *testing.T) {
+func TestLongNamesRemainDistinct(t *testing.T) {
 	common := strings.Repeat("n", 9000)
 	text, err := bounded(map[string]any{common + "a": strings.Repeat("x", maxAnswer), common + "b": 1})
 	if err != nil {

@@ -73,9 +73,9 @@ func TestBatchesAreRefused(t *testing.T) {
 	}
 }
 
-// TestNothingStaysOpen checks that every request is completed, and that subscriptions are not
+// TestEveryRequestIsCompleted checks that every request is completed, and that subscriptions are not
 // supported.
-func TestNothingStaysOpen(t *testing.T) {
+func TestEveryRequestIsCompleted(t *testing.T) {
 	w := newWorld(t, "")
 	const (
 		meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`

@@ -68,9 +68,9 @@ func inventoried(t *testing.T, test func(t *testing.T, w *world, s *sdk.ClientSe
 	}
 }
 
-// TestRangesOfDependencies checks that a name and bounds select the versions between them, in the
+// TestDependencyRanges checks that a name and bounds select the versions between them, in the
 // order of the ecosystem.
-func TestRangesOfDependencies(t *testing.T) {
+func TestDependencyRanges(t *testing.T) {
 	inventoried(t, func(t *testing.T, w *world, s *sdk.ClientSession) {
 		for _, c := range []struct {
 			arguments map[string]any
@@ -110,9 +110,9 @@ func TestRangesOfDependencies(t *testing.T) {
 	})
 }
 
-// TestImpactOfAnAdvisory reads an advisory by any of its ids, with the affected projects and fixed
+// TestAdvisoryImpact reads an advisory by any of its ids, with the affected projects and fixed
 // versions. Data of the rival must be absent.
-func TestImpactOfAnAdvisory(t *testing.T) {
+func TestAdvisoryImpact(t *testing.T) {
 	inventoried(t, func(t *testing.T, w *world, s *sdk.ClientSession) {
 		for _, id := range []string{"CVE-2021-23337", "GHSA-35jh-r3h4-6jhm"} {
 			var a api.Advisory
@@ -167,9 +167,9 @@ func (w *world) bill(s *sdk.ClientSession, arguments map[string]any) (text strin
 	return ""
 }
 
-// TestBillsOfMaterials checks that SBOMs in every format can be read in parts and contain only data
+// TestSBOMExport checks that SBOMs in every format can be read in parts and contain only data
 // that is visible to the token.
-func TestBillsOfMaterials(t *testing.T) {
+func TestSBOMExport(t *testing.T) {
 	inventoried(t, func(t *testing.T, w *world, s *sdk.ClientSession) {
 		project, err := w.client(w.token).GetProject(t.Context(), "acme", "acme/app")
 		if err != nil {

@@ -13,9 +13,9 @@ import (
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
-// TestABadLineIsAnswered sends an invalid line between two messages, and checks that each gets a
+// TestInvalidLineGetsResponse sends an invalid line between two messages, and checks that each gets a
 // response and the connection remains open.
-func TestABadLineIsAnswered(t *testing.T) {
+func TestInvalidLineGetsResponse(t *testing.T) {
 	for _, c := range []struct {
 		name, line string
 		code       int64
@@ -73,8 +73,8 @@ func TestABadLineIsAnswered(t *testing.T) {
 	}
 }
 
-// TestAnswersArePrivate checks that lists and resources are cacheable for one token only.
-func TestAnswersArePrivate(t *testing.T) {
+// TestResponsesArePrivate checks that lists and resources are cacheable for one token only.
+func TestResponsesArePrivate(t *testing.T) {
 	w := newWorld(t, "")
 	client := w.connect(w.token)
 	list, err := client.ListTools(t.Context(), nil)

@@ -6,7 +6,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-func TestAddressesOfAdvisoriesAreShownWithoutWhatOpensThem(t *testing.T) {
+func TestAdvisorySourceShownWithoutCredentials(t *testing.T) {
 	for location, want := range map[string]string{
 		"https://user:pass@feeds.example/npm/all.zip?sig=abc#x": "https://feeds.example/npm/all.zip",
 		"https://token@feeds.example:8443/":                     "https://feeds.example:8443/",

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestBodyMessageReadsWhatMembersWrote(t *testing.T) {
+func TestBodyMessageRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.String().Draw(t, "message")
 		body := Body{RuleMessage: &want, MatchBasedID: rapid.String().Draw(t, "id")}

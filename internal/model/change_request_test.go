@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestOlderLinksAreRead checks that links stored as a user name alone are read.
-func TestOlderLinksAreRead(t *testing.T) {
+// TestOlderUserLinksAreParsed checks that links stored as a user name alone are read.
+func TestOlderUserLinksAreParsed(t *testing.T) {
 	var people HostPeople
 	if err := json.Unmarshal([]byte(`{"a":"ada","b":{"user":"bob","id":"7"}}`), &people); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestHostPeople(t *testing.T) {
 	}
 }
 
-func TestPoliciesThatWiden(t *testing.T) {
+func TestReplyPolicyWidens(t *testing.T) {
 	for _, c := range []struct {
 		before, after ReplyPolicy
 		want          bool

@@ -2,9 +2,9 @@ package model
 
 import "testing"
 
-// TestWordsRoundTrip checks that each name of an enumeration is parsed as its value. No name may be
+// TestEnumNamesRoundTrip checks that each name of an enumeration is parsed as its value. No name may be
 // parsed as the zero value.
-func TestWordsRoundTrip(t *testing.T) {
+func TestEnumNamesRoundTrip(t *testing.T) {
 	roundTrip(t, "issue type", Secrets, ParseIssueType)
 	roundTrip(t, "severity", SeverityCritical, ParseSeverity)
 	roundTrip(t, "confidence", ConfidenceHigh, ParseConfidence)

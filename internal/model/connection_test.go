@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAddressesOfHosts(t *testing.T) {
+func TestConnectionAddresses(t *testing.T) {
 	for _, c := range []struct {
 		kind    HostKind
 		address string
@@ -42,7 +42,7 @@ func TestAddressesOfHosts(t *testing.T) {
 	}
 }
 
-func TestCredentialsOfHosts(t *testing.T) {
+func TestHostCredentials(t *testing.T) {
 	key := HostCredential{Kind: CredentialSSHKey, Secret: "-----BEGIN", KnownHosts: "git.example ssh-ed25519 AAAA"}
 	app := HostCredential{Kind: CredentialApp, Secret: "-----BEGIN", AppID: 1, InstallationID: 2}
 	token := HostCredential{Kind: CredentialToken, Secret: "t0ken"}
@@ -99,7 +99,7 @@ func TestConnectionFollows(t *testing.T) {
 	}
 }
 
-func TestAConnectionServesItsHostAlone(t *testing.T) {
+func TestConnectionServesOnlyItsHost(t *testing.T) {
 	for _, c := range []struct {
 		base, clone string
 		want        bool

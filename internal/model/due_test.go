@@ -36,7 +36,7 @@ func TestDueDaysOf(t *testing.T) {
 	}
 }
 
-func TestTheFewestDaysOfSeveralPolicies(t *testing.T) {
+func TestMinDays(t *testing.T) {
 	for _, c := range [][3]int{{0, 0, 0}, {0, 5, 5}, {5, 0, 5}, {5, 7, 5}, {7, 5, 5}, {5, 5, 5}} {
 		if got := MinDays(c[0], c[1]); got != c[2] {
 			t.Errorf("Sooner(%d, %d) = %d, want %d", c[0], c[1], got, c[2])
@@ -98,9 +98,9 @@ func TestStopChange(t *testing.T) {
 	}
 }
 
-// TestAnUndoneReopeningStopsTheClockOnce ignores, reopens, undoes the reopening and reopens again.
+// TestUndoneReopeningPausesClockOnce ignores, reopens, undoes the reopening and reopens again.
 // The decision restored by an undo has its original time.
-func TestAnUndoneReopeningStopsTheClockOnce(t *testing.T) {
+func TestUndoneReopeningPausesClockOnce(t *testing.T) {
 	at := func(n int64) time.Time { return time.UnixMicro(n) }
 	ignored, untriaged := Triage{State: TriageIgnored, At: at(20)}, Triage{State: TriageUntriaged}
 	reopened := func(n int64) Triage { return Triage{State: TriageReopened, At: at(n)} }

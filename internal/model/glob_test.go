@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestPathGlobsThatWillNotDo(t *testing.T) {
+func TestInvalidPathGlobs(t *testing.T) {
 	for _, glob := range []string{"", " ", "/", "//", " a", "a ", "#a", "!a", "./a", "a//b", `a\b`, "[z-a]", "[!]", "x[a-cz-a]", "\xff"} {
 		globs := PathGlobs{"ok", glob}
 		if globs.Check() == nil {
@@ -14,7 +14,7 @@ func TestPathGlobsThatWillNotDo(t *testing.T) {
 	}
 }
 
-func TestPathGlobsThatWillDo(t *testing.T) {
+func TestValidPathGlobs(t *testing.T) {
 	globs := PathGlobs{"a", "/a/**/b/", "[a-c]x", "[!a]", "[^-a]", "[a-]", "a]", "[a", "[]", "[/]", "ä*"}
 	if err := globs.Check(); err != nil {
 		t.Error(err)
@@ -46,8 +46,8 @@ func TestProjectGlobs(t *testing.T) {
 	}
 }
 
-// TestHostileGlobEnds checks that matching does not take exponential time.
-func TestHostileGlobEnds(t *testing.T) {
+// TestHostileGlobIsNotExponential checks that matching does not take exponential time.
+func TestHostileGlobIsNotExponential(t *testing.T) {
 	glob := ProjectGlobs{strings.Repeat("*a", 12) + "b"}
 	if glob.Allows(strings.Repeat("a", 40)) {
 		t.Error("a name without b matched a glob that ends in b")

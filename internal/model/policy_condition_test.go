@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestConditionsInWords(t *testing.T) {
+func TestConditionText(t *testing.T) {
 	for _, c := range []struct {
 		of             PolicyCondition
 		text, sentence string
@@ -48,7 +48,7 @@ func TestConditionsInWords(t *testing.T) {
 	}
 }
 
-func TestBadConditions(t *testing.T) {
+func TestInvalidConditions(t *testing.T) {
 	for why, edit := range map[string]func(*PolicyCondition){
 		"the mode must be":                   func(c *PolicyCondition) { c.Mode = 9 },
 		"the EPSS score must be from 0 to 1": func(c *PolicyCondition) { c.EPSS = math.NaN() },

@@ -29,7 +29,7 @@ func TestPolicyScope(t *testing.T) {
 	}
 }
 
-func TestPolicyCheckNamesEveryFault(t *testing.T) {
+func TestPolicyCheckReportsEveryFault(t *testing.T) {
 	p := model.Policy{Name: " x", Slug: "X", Scope: model.PolicyScope{Projects: model.ProjectGlobs{"a\x01"}}, Excludes: model.PathGlobs{"!a"}}
 	var invalid *model.InvalidError
 	if err := p.Check(); !errors.As(err, &invalid) || len(invalid.Fields) != 5 {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestRefusalsKeepTheFirst checks that a hundred refusals are retained and the others counted, in
+// TestRefusalsRetainFirstHundred checks that a hundred refusals are retained and the others counted, in
 // any order of merging.
-func TestRefusalsKeepTheFirst(t *testing.T) {
+func TestRefusalsRetainFirstHundred(t *testing.T) {
 	var one, two Refusals
 	for i := range 250 {
 		one.Refuse(Refusal{Item: strconv.Itoa(i)})

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestCompletedRuleKeepsItsOwnAndFillsTheRest(t *testing.T) {
+func TestRuleCompletedFillsMissingFields(t *testing.T) {
 	rich := Rule{
 		Name: "r", Message: "m", IssueType: SAST, Severity: SeverityHigh, Confidence: ConfidenceLow, Category: "security",
 		Subcategories: []string{"vuln"}, VulnerabilityClasses: []string{"XSS"}, CWE: []string{"CWE-79"}, OWASP: []string{"A03"},

@@ -10,7 +10,7 @@ import (
 
 var commitA, commitB = strings.Repeat("a", 40), strings.Repeat("b", 40)
 
-func TestFateOfARun(t *testing.T) {
+func TestRunFate(t *testing.T) {
 	full := Run{ProjectID: 1, Ref: "refs/heads/main", Kind: RunFull, Commit: commitA}
 	request := Run{ProjectID: 1, Ref: "refs/pull/7/head", Kind: RunDiff, Change: 7, Base: "refs/heads/main", Commit: commitA}
 	with := func(r Run, change func(*Run)) Run { change(&r); return r }
@@ -108,7 +108,7 @@ func TestRunBackoffGrows(t *testing.T) {
 	}
 }
 
-func TestCheckRunRefusesWhatGitWouldMisread(t *testing.T) {
+func TestCheckRunRejectsUnsafeRefs(t *testing.T) {
 	good := Run{Kind: RunFull, Cause: RunByHand}
 	for _, ref := range []string{"", "refs/heads/main", "refs/heads/feature/x-1", "refs/pull/7/head", "refs/heads/ö", "main"} {
 		r := good
@@ -135,9 +135,9 @@ func TestCheckRunRefusesWhatGitWouldMisread(t *testing.T) {
 	}
 }
 
-// TestScheduleIsSpreadAndMadeUpOnce checks that each project has its own minute. Missed runs are
+// TestScheduleSpreadAndCatchUp checks that each project has its own minute. Missed runs are
 // made up once, and the next time follows the last one.
-func TestScheduleIsSpreadAndMadeUpOnce(t *testing.T) {
+func TestScheduleSpreadAndCatchUp(t *testing.T) {
 	start := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	for every, period := range map[RunEvery]time.Duration{RunWeekly: 7 * 24 * time.Hour, RunDaily: 24 * time.Hour} {
 		seen := map[time.Duration]bool{}
@@ -167,7 +167,7 @@ func TestScheduleIsSpreadAndMadeUpOnce(t *testing.T) {
 	}
 }
 
-func TestRunStatusTellsTheTruth(t *testing.T) {
+func TestRunStatus(t *testing.T) {
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	present := []Runner{{SeenAt: now.Add(-time.Hour)}, {SeenAt: now.Add(-time.Minute)}}
 	wanted := Project{ID: 1, ManagedScan: ManagedScan{Full: true}}
@@ -201,7 +201,7 @@ func TestRunStatusTellsTheTruth(t *testing.T) {
 	}
 }
 
-func TestRunnerSaysNothingUnbounded(t *testing.T) {
+func TestRunnerFieldsAreBounded(t *testing.T) {
 	labels := make([]string, 50)
 	for i := range labels {
 		labels[i] = strings.Repeat("ö", 200)
@@ -215,9 +215,9 @@ func TestRunnerSaysNothingUnbounded(t *testing.T) {
 	}
 }
 
-// TestARunnerWithoutASandboxIsWarnedOf checks for warnings about connected runners without a
+// TestRunnerWithoutSandboxWarning checks for warnings about connected runners without a
 // sandbox that may execute the requested runs.
-func TestARunnerWithoutASandboxIsWarnedOf(t *testing.T) {
+func TestRunnerWithoutSandboxWarning(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	kept := Runner{Name: "kept", Isolation: "bubblewrap: no network, the checkout alone", SeenAt: now}
 	loose := Runner{Name: "loose", Isolation: NoSandbox + "bubblewrap (bwrap) is not installed", SeenAt: now}
@@ -243,9 +243,9 @@ func TestARunnerWithoutASandboxIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestWhatARunBrought checks which scans a run is credited with. These are its own scan, and an
+// TestScansOfRun checks which scans a run is credited with. These are its own scan, and an
 // equal scan of an earlier managed run of the same commit, but not a scan of a build.
-func TestWhatARunBrought(t *testing.T) {
+func TestScansOfRun(t *testing.T) {
 	run := Run{ID: 7, ProjectID: 1, Ref: "refs/heads/main", Commit: commitA}
 	for name, c := range map[string]struct {
 		scan Scan

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTextsOfPeopleHoldNothingThatTerminalsObey(t *testing.T) {
+func TestUserTextNeutralizesControlCharacters(t *testing.T) {
 	const hostile = "a\x1b[2Jb\u009bc\u202ed\u2066e\x7ff\r\ng\th\u2028i"
 	for name, c := range map[string][2]string{
 		"a line":     {Line(hostile), "a[2Jbcdefghi"},
@@ -51,7 +51,7 @@ func TestControlsStayOutside(t *testing.T) {
 	}
 }
 
-func TestShortenedTexts(t *testing.T) {
+func TestShortenAndCutBytes(t *testing.T) {
 	for name, c := range map[string][2]string{
 		"fits":                     {Shorten("数a数", 3), "数a数"},
 		"characters":               {Shorten("数a数b", 3), "数a…"},

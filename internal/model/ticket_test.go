@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-func TestAddressesOfTickets(t *testing.T) {
+func TestTicketAddresses(t *testing.T) {
 	for address, want := range map[string][3]string{ // display name, project of the tracker, key
 		"https://github.com/acme/app/issues/12":                         {"acme/app#12", "acme/app", "12"},
 		"https://gitlab.com/acme/team/app/-/issues/7":                   {"acme/team/app#7", "acme/team/app", "7"},
@@ -39,9 +39,9 @@ func TestAddressesOfTickets(t *testing.T) {
 	}
 }
 
-// TestAddressesOfTicketsHoldNoSecrets checks that URLs with credentials are neither stored nor
+// TestTicketAddressesContainNoSecrets checks that URLs with credentials are neither stored nor
 // repeated in errors.
-func TestAddressesOfTicketsHoldNoSecrets(t *testing.T) {
+func TestTicketAddressesContainNoSecrets(t *testing.T) {
 	const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 	for _, behind := range []string{
 		"?token=", "?x=1&access_token=", "?x=1;private-token=", "?accessToken=", "?X-Amz-Signature=", "?sig=", "?key=1&api_key=", "?ApiKey=", "?client_secret=",

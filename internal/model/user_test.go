@@ -19,9 +19,9 @@ func TestUserNames(t *testing.T) {
 	}
 }
 
-// TestNamesThatGetLonger checks that the error for a name with a suffix states the remaining
+// TestSuffixedUserNameError checks that the error for a name with a suffix states the remaining
 // length.
-func TestNamesThatGetLonger(t *testing.T) {
+func TestSuffixedUserNameError(t *testing.T) {
 	long := strings.Repeat("a", 95)
 	for name, want := range map[string]string{
 		long: "", long + "@acme": "", long + "b": "the limit is 95", long + "bcdef": "the suffix @acme", "<b>": "invalid name",

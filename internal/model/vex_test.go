@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWhatVEXStatementsMakeOfFindings(t *testing.T) {
+func TestVEXStatementTriage(t *testing.T) {
 	tests := []struct {
 		statement VEXStatement
 		want      string // state, reason, comment
@@ -47,7 +47,7 @@ func TestWhatVEXStatementsMakeOfFindings(t *testing.T) {
 	}
 }
 
-func TestVEXSaysNothingOfWhatIsOpen(t *testing.T) {
+func TestVEXOmitsOpenFindings(t *testing.T) {
 	for _, triage := range []Triage{{}, {State: TriageUntriaged}, {State: TriageReopened}, {State: TriageReopened, Comment: "component_not_present: no"}} {
 		if s, ok := VEXOf(triage); ok {
 			t.Errorf("%+v is exported as %+v", triage, s)
@@ -55,7 +55,7 @@ func TestVEXSaysNothingOfWhatIsOpen(t *testing.T) {
 	}
 }
 
-func TestVEXJustificationsHaveAWordInEitherFormat(t *testing.T) {
+func TestVEXJustificationsExistInBothFormats(t *testing.T) {
 	for _, j := range vexJustifications {
 		for _, word := range []string{j.openVEX, j.cycloneDX} {
 			openVEX, cycloneDX, ok := VEXJustification(word)
@@ -69,7 +69,7 @@ func TestVEXJustificationsHaveAWordInEitherFormat(t *testing.T) {
 	}
 }
 
-func TestProjectsAnswerToTheirNames(t *testing.T) {
+func TestProjectMatchesItsNames(t *testing.T) {
 	p := Project{Name: "Acme/Pay", URL: "https://git.example.com/acme/pay"}
 	for _, name := range []string{
 		"acme/pay", "pkg:github/acme/pay", "pkg:github/Acme/Pay@v1?x=y#sub", "pkg:generic/acme/pay", "https://git.example.com/acme/pay.git",

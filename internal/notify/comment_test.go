@@ -63,8 +63,8 @@ func TestMentionedUsersAreNotified(t *testing.T) {
 			"@off@example.com @left@example.com @disabled@example.com @unknown@example.com @noise": nil,
 		} {
 			w.comments(ana, finding, text)
-			w.settle()
-			w.settle()
+			w.runDueJobs()
+			w.runDueJobs()
 			var got []string
 			for _, l := range p.take() {
 				got = append(got, l.to)
@@ -88,24 +88,24 @@ func TestMentionedUsersAreNotified(t *testing.T) {
 			_, err := triage.WithdrawComment(ctx, tx, model.Finding{LineageID: finding.ID}, c.ID, ana.ID, false)
 			return err
 		})
-		if w.settle(); len(p.take()) != 0 {
+		if w.runDueJobs(); len(p.take()) != 0 {
 			w.Error("of a comment that was withdrawn before anybody was told, mail came")
 		}
 	})
 }
 
-// TestRulesTellOfComments checks that rules send comments on findings that match their filters,
+// TestRulesSendComments checks that rules send comments on findings that match their filters,
 // regardless of triage.
-func TestRulesTellOfComments(t *testing.T) {
+func TestRulesSendComments(t *testing.T) {
 	each(t, func(w *world) {
 		for name, filter := range map[string]string{"all": "", "other": "repos=acme/other", "fixed": "status=fixed"} {
-			w.ask(func(r *model.NotificationRule) {
+			w.addRule(func(r *model.NotificationRule) {
 				r.Name, r.Filter, r.Events = name, filter, model.NotificationEvents(0).With(model.EventComment)
 			})
 		}
 		finding := w.found(added{n: 1, severity: model.SeverityLow})[0]
 		c := w.comments(w.user(model.User{Name: "ana"}, model.RoleViewer), finding, "is it <b>reachable</b>?")
-		w.settle()
+		w.runDueJobs()
 		got := w.receiver.events(w.T)
 		if len(got) != 1 {
 			w.Fatalf("%d events were told: %+v", len(got), got)
@@ -125,23 +125,23 @@ func (w *world) withdraws(c model.FindingComment) {
 	})
 }
 
-// TestAWithdrawnCommentGoesNowhere checks that a withdrawn comment is not sent. This includes
+// TestWithdrawnCommentIsNotSent checks that a withdrawn comment is not sent. This includes
 // retries, digests, mail to mentioned users, and resent messages.
-func TestAWithdrawnCommentGoesNowhere(t *testing.T) {
+func TestWithdrawnCommentIsNotSent(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
 		finding := w.found(added{n: 1, severity: model.SeverityHigh})[0]
 		ana := w.user(model.User{Name: "ana"}, model.RoleViewer)
 		w.user(model.User{Name: "ben@example.com"}, model.RoleViewer)
 		about := model.NotificationEvents(0).With(model.EventComment)
-		hook, _ := w.ask(func(r *model.NotificationRule) { r.Name, r.Events = "hook", about })
-		daily, _ := w.ask(func(r *model.NotificationRule) {
+		hook, _ := w.addRule(func(r *model.NotificationRule) { r.Name, r.Events = "hook", about })
+		daily, _ := w.addRule(func(r *model.NotificationRule) {
 			r.Name, r.Events, r.Channel, r.To, r.Digest = "daily", about, model.ChannelEmail, []string{"all@example.com"}, model.DigestDay
 		})
-		w.receiver.takes(503)
+		w.receiver.respondWith(503)
 		p.refuse(&smtp.SMTPError{Code: 451, Message: "later"})
 		secret := w.comments(ana, finding, "@ben@example.com the key is hunter2")
-		w.settle()
+		w.runDueJobs()
 		if n := len(w.receiver.take()); n != 1 || len(p.take()) != 0 {
 			t.Fatalf("%d attempts were made", n)
 		}
@@ -152,11 +152,11 @@ func TestAWithdrawnCommentGoesNowhere(t *testing.T) {
 		}
 		w.withdraws(secret)
 		w.comments(ana, finding, "it stays, @ben@example.com")
-		w.receiver.takes(204)
+		w.receiver.respondWith(204)
 		p.refuse(nil)
 		for range 3 {
 			w.clock.Advance(12 * time.Hour)
-			w.settle()
+			w.runDueJobs()
 		}
 		if got := w.receiver.events(t); len(got) != 1 || got[0].Data.Reason != "it stays, @ben@example.com" {
 			t.Errorf("the webhook got %+v", got)
@@ -190,10 +190,10 @@ func TestSentCommentIsNotSentAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(w *world) {
-				rule, _ := w.ask(func(r *model.NotificationRule) { r.Events = model.NotificationEvents(0).With(model.EventComment) })
+				rule, _ := w.addRule(func(r *model.NotificationRule) { r.Events = model.NotificationEvents(0).With(model.EventComment) })
 				finding := w.found(added{n: 1, severity: model.SeverityLow})[0]
 				c := w.comments(w.user(model.User{Name: "ana"}, model.RoleViewer), finding, "hunter2")
-				w.settle()
+				w.runDueJobs()
 				if got := w.receiver.events(t); len(got) != 1 || got[0].Data.Reason != "hunter2" {
 					t.Fatalf("told: %+v", got)
 				}
@@ -202,7 +202,7 @@ func TestSentCommentIsNotSentAgain(t *testing.T) {
 					_, err := tx.ResendNotification(ctx, rule.ID, w.log(rule.ID)[0].ID)
 					return err
 				})
-				w.settle()
+				w.runDueJobs()
 				if got := w.receiver.take(); len(got) != 0 {
 					t.Errorf("told again: %s", got[0].body)
 				}
@@ -214,9 +214,9 @@ func TestSentCommentIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestWhoIsMentionedIsStillThere checks that users who left or were disabled before the mail is
+// TestRemovedUsersGetNoMentionMail checks that users who left or were disabled before the mail is
 // sent get none.
-func TestWhoIsMentionedIsStillThere(t *testing.T) {
+func TestRemovedUsersGetNoMentionMail(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
 		finding := w.found(added{n: 1, severity: model.SeverityHigh})[0]
@@ -231,7 +231,7 @@ func TestWhoIsMentionedIsStillThere(t *testing.T) {
 		if err := w.s.DisableUser(w.Context(), disabled.ID, storetest.Actor); err != nil {
 			t.Fatal(err)
 		}
-		w.settle()
+		w.runDueJobs()
 		if got := p.take(); len(got) != 1 || got[0].to != "here@example.com" {
 			t.Errorf("mail is %+v", got)
 		}

@@ -35,10 +35,10 @@ func verify(t *testing.T, secret string, got received) bool {
 
 func TestNewFindingsAreSentBySignedWebhook(t *testing.T) {
 	each(t, func(w *world) {
-		r, secret := w.ask(func(r *model.NotificationRule) { r.MinSeverity = model.SeverityHigh })
+		r, secret := w.addRule(func(r *model.NotificationRule) { r.MinSeverity = model.SeverityHigh })
 		w.found(added{n: 2, severity: model.SeverityMedium})
 		w.found(added{n: 3, severity: model.SeverityHigh})
-		w.settle()
+		w.runDueJobs()
 		got := w.receiver.take()
 		if len(got) != 1 {
 			t.Fatalf("%d messages, want 1", len(got))
@@ -61,7 +61,7 @@ func TestNewFindingsAreSentBySignedWebhook(t *testing.T) {
 		if len(log) != 1 || log[0].State != model.NotificationDelivered || log[0].Status != http.StatusNoContent || log[0].Attempts != 1 {
 			t.Errorf("the log has %+v", log)
 		}
-		if w.settle(); len(w.receiver.take()) != 0 {
+		if w.runDueJobs(); len(w.receiver.take()) != 0 {
 			t.Error("they are sent again")
 		}
 	})
@@ -69,7 +69,7 @@ func TestNewFindingsAreSentBySignedWebhook(t *testing.T) {
 
 func TestRolledBackEventsAreNotSent(t *testing.T) {
 	each(t, func(w *world) {
-		w.ask(nil)
+		w.addRule(nil)
 		broke := errors.New("broke")
 		err := w.s.Update(t.Context(), w.d.ID, model.Actor{Kind: "cli"}, func(ctx context.Context, tx *store.Tx) error {
 			if _, err := w.add(ctx, tx, added{n: 2, severity: model.SeverityHigh}); err != nil {
@@ -80,7 +80,7 @@ func TestRolledBackEventsAreNotSent(t *testing.T) {
 		if !errors.Is(err, broke) {
 			t.Fatal(err)
 		}
-		if w.settle(); len(w.receiver.take()) != 0 {
+		if w.runDueJobs(); len(w.receiver.take()) != 0 {
 			t.Error("rolled back events are sent")
 		}
 	})
@@ -88,7 +88,7 @@ func TestRolledBackEventsAreNotSent(t *testing.T) {
 
 func TestEventsMatchedTwiceAreSentOnce(t *testing.T) {
 	each(t, func(w *world) {
-		r, _ := w.ask(nil)
+		r, _ := w.addRule(nil)
 		w.found(added{n: 1, severity: model.SeverityHigh})
 		j, err := storetest.Claim(t.Context(), w.s, time.Minute, store.NotifyJob)
 		if err != nil || j == nil {
@@ -98,15 +98,15 @@ func TestEventsMatchedTwiceAreSentOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.clock.Advance(2 * time.Minute) // before the outcome is stored, another process takes over
-		if w.settle(); len(w.receiver.take()) != 1 || len(w.log(r.ID)) != 1 {
+		if w.runDueJobs(); len(w.receiver.take()) != 1 || len(w.log(r.ID)) != 1 {
 			t.Errorf("the log has %+v", w.log(r.ID))
 		}
 	})
 }
 
-func TestWhoDiesWhileTellingIsFollowedByAnother(t *testing.T) {
+func TestInterruptedDeliveryIsResumed(t *testing.T) {
 	each(t, func(w *world) {
-		w.ask(nil)
+		w.addRule(nil)
 		w.found(added{n: 1, severity: model.SeverityHigh})
 		for w.step(store.NotifyJob) {
 		}
@@ -114,11 +114,11 @@ func TestWhoDiesWhileTellingIsFollowedByAnother(t *testing.T) {
 			t.Fatal(j, err)
 		}
 		w.found(added{n: 1, severity: model.SeverityHigh})
-		if w.settle(); len(w.receiver.take()) != 0 {
+		if w.runDueJobs(); len(w.receiver.take()) != 0 {
 			t.Fatal("two tell at once")
 		}
 		w.clock.Advance(5 * time.Minute)
-		if w.settle(); len(w.receiver.take()) != 2 {
+		if w.runDueJobs(); len(w.receiver.take()) != 2 {
 			t.Error("the interrupted message is not sent")
 		}
 	})
@@ -126,11 +126,11 @@ func TestWhoDiesWhileTellingIsFollowedByAnother(t *testing.T) {
 
 func TestRecoveredReceiverGetsMessagesInOrder(t *testing.T) {
 	each(t, func(w *world) {
-		r, _ := w.ask(nil)
-		w.receiver.takes(http.StatusServiceUnavailable)
+		r, _ := w.addRule(nil)
+		w.receiver.respondWith(http.StatusServiceUnavailable)
 		w.found(added{n: 1, severity: model.SeverityHigh})
 		w.found(added{n: 2, severity: model.SeverityHigh})
-		w.settle()
+		w.runDueJobs()
 		if got := w.receiver.take(); len(got) != 1 {
 			t.Fatalf("%d attempts, want the first message's alone", len(got))
 		}
@@ -142,12 +142,12 @@ func TestRecoveredReceiverGetsMessagesInOrder(t *testing.T) {
 			t.Error("the rule does not say that its receiver is down")
 		}
 		w.clock.Advance(4 * time.Second)
-		if w.settle(); len(w.receiver.take()) != 0 {
+		if w.runDueJobs(); len(w.receiver.take()) != 0 {
 			t.Error("it is tried before its time")
 		}
-		w.receiver.takes(http.StatusOK)
+		w.receiver.respondWith(http.StatusOK)
 		w.clock.Advance(time.Minute)
-		w.settle()
+		w.runDueJobs()
 		events := w.receiver.events(w.T)
 		if len(events) != 2 || events[0].Data.Count != 1 || events[1].Data.Count != 2 || events[0].Sequence >= events[1].Sequence {
 			t.Errorf("it receives %+v", events)
@@ -167,7 +167,7 @@ func (w *world) problem(id int64) (problem string) {
 	return problem
 }
 
-func TestHowReceiversEndAttempts(t *testing.T) {
+func TestDeliveryAttemptsByReceiverResponse(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		answer   func(w http.ResponseWriter, r *http.Request)
@@ -188,20 +188,20 @@ func TestHowReceiversEndAttempts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, "sqlite")
-			r, _ := w.ask(nil)
+			r, _ := w.addRule(nil)
 			w.receiver.answers(c.answer)
 			w.found(added{n: 1, severity: model.SeverityHigh})
-			w.settle()
+			w.runDueJobs()
 			for range 60 {
 				w.clock.Advance(time.Minute)
-				w.settle()
+				w.runDueJobs()
 			}
 			if got := w.receiver.take(); len(got) != c.attempts {
 				t.Errorf("%d attempts within the hour, want %d", len(got), c.attempts)
 			}
 			for after := time.Hour; after < c.ended; after += 10 * time.Minute {
 				w.clock.Advance(10 * time.Minute)
-				w.settle()
+				w.runDueJobs()
 			}
 			n := w.log(r.ID)[0]
 			if n.State != model.NotificationFailed || !strings.Contains(n.Problem, c.says) || n.EndedAt.IsZero() || strings.Contains(n.Answer, "\x1b") {
@@ -223,10 +223,10 @@ func TestHowReceiversEndAttempts(t *testing.T) {
 	}
 }
 
-// TestAnswersAreBounded checks that reading an endless response stops at the stored size.
-func TestAnswersAreBounded(t *testing.T) {
+// TestReceiverResponsesAreBounded checks that reading an endless response stops at the stored size.
+func TestReceiverResponsesAreBounded(t *testing.T) {
 	w := newWorld(t, "sqlite")
-	r, _ := w.ask(nil)
+	r, _ := w.addRule(nil)
 	stopped := make(chan struct{})
 	w.receiver.answers(func(w http.ResponseWriter, _ *http.Request) {
 		defer close(stopped)
@@ -238,23 +238,23 @@ func TestAnswersAreBounded(t *testing.T) {
 		}
 	})
 	w.found(added{n: 1, severity: model.SeverityHigh})
-	w.settle()
+	w.runDueJobs()
 	<-stopped
 	if n := w.log(r.ID)[0]; n.State != model.NotificationDelivered || len(n.Answer) > 600 || len(n.Answer) < 100 {
 		t.Errorf("%d bytes are kept, state %s", len(n.Answer), n.State)
 	}
 }
 
-// TestAnswersDoNotTellTheAddress checks that the address is removed from responses that repeat it.
-func TestAnswersDoNotTellTheAddress(t *testing.T) {
+// TestStoredResponsesHideReceiverAddress checks that the address is removed from responses that repeat it.
+func TestStoredResponsesHideReceiverAddress(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.receiver.URL += "/services/T0/S3cret%20token"
-	r, _ := w.ask(nil)
+	r, _ := w.addRule(nil)
 	w.receiver.answers(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("no hook at %s, which is %s", r.RequestURI, r.URL.Path), http.StatusNotFound)
 	})
 	w.found(added{n: 1, severity: model.SeverityHigh})
-	w.settle()
+	w.runDueJobs()
 	if n := w.log(r.ID)[0]; n.Answer != "no hook at …, which is …" || n.Status != http.StatusNotFound {
 		t.Errorf("the log has %q", n.Answer)
 	}
@@ -276,9 +276,9 @@ func TestInternalAddressesAreNotNotified(t *testing.T) {
 	}
 	// A name is checked when it is dialed, because its addresses may change at any time.
 	w.receiver.URL = strings.Replace(w.receiver.URL, "127.0.0.1", "localhost", 1)
-	r, _ := w.ask(nil)
+	r, _ := w.addRule(nil)
 	w.found(added{n: 1, severity: model.SeverityHigh})
-	w.settle()
+	w.runDueJobs()
 	if got := w.receiver.take(); len(got) != 0 {
 		t.Fatalf("an internal address was told: %+v", got)
 	}
@@ -287,9 +287,9 @@ func TestInternalAddressesAreNotNotified(t *testing.T) {
 	}
 }
 
-func TestRotatedSecretSignsBesideTheOneBefore(t *testing.T) {
+func TestRotatedAndPreviousSecretBothSign(t *testing.T) {
 	w := newWorld(t, "sqlite")
-	r, before := w.ask(nil)
+	r, before := w.addRule(nil)
 	var after string
 	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		_, after, err = w.n.Rotate(ctx, tx, r.ID)
@@ -304,7 +304,7 @@ func TestRotatedSecretSignsBesideTheOneBefore(t *testing.T) {
 	}{{0, true}, {25 * time.Hour, false}} {
 		w.clock.Advance(c.wait)
 		w.found(added{n: 1, severity: model.SeverityHigh})
-		w.settle()
+		w.runDueJobs()
 		got := w.receiver.take()
 		if len(got) != 1 || !verify(t, after, got[0]) || verify(t, before, got[0]) != c.both {
 			t.Errorf("after %s: %v", c.wait, got[0].header)
@@ -314,7 +314,7 @@ func TestRotatedSecretSignsBesideTheOneBefore(t *testing.T) {
 
 func TestTestsAndResendsAreLogged(t *testing.T) {
 	each(t, func(w *world) {
-		r, _ := w.ask(func(r *model.NotificationRule) { r.Paused = true })
+		r, _ := w.addRule(func(r *model.NotificationRule) { r.Paused = true })
 		sent, err := w.n.Test(t.Context(), w.d.ID, model.Actor{Kind: "user", Name: "alice"}, r.ID)
 		if err != nil || len(sent) != 1 || sent[0].State != model.NotificationDelivered || len(w.receiver.take()) != 1 {
 			t.Fatalf("a test: %+v, %v", sent, err)
@@ -325,7 +325,7 @@ func TestTestsAndResendsAreLogged(t *testing.T) {
 			return err
 		})
 		w.found(added{n: 1, severity: model.SeverityHigh})
-		w.settle()
+		w.runDueJobs()
 		before := w.receiver.take()
 		var again model.Notification
 		last := w.log(r.ID)[0].ID
@@ -336,7 +336,7 @@ func TestTestsAndResendsAreLogged(t *testing.T) {
 		if again.State != model.NotificationQueued {
 			t.Errorf("it is %+v", again)
 		}
-		w.settle()
+		w.runDueJobs()
 		after := w.receiver.take()
 		if len(before) != 1 || len(after) != 1 || before[0].header.Get("webhook-id") != after[0].header.Get("webhook-id") {
 			t.Errorf("%d and %d messages, of one id", len(before), len(after))
@@ -344,11 +344,11 @@ func TestTestsAndResendsAreLogged(t *testing.T) {
 	})
 }
 
-// TestAnAddressThatIsGoneAfterTheRuleMoved checks that status 410 of an old address does not pause
+// TestGoneOldAddressDoesNotPauseRule checks that status 410 of an old address does not pause
 // the rule. The message is delivered to the new address.
-func TestAnAddressThatIsGoneAfterTheRuleMoved(t *testing.T) {
+func TestGoneOldAddressDoesNotPauseRule(t *testing.T) {
 	each(t, func(w *world) {
-		r, _ := w.ask(nil)
+		r, _ := w.addRule(nil)
 		w.receiver.answers(func(answer http.ResponseWriter, q *http.Request) {
 			if q.URL.Path == "/hook" {
 				w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -359,9 +359,9 @@ func TestAnAddressThatIsGoneAfterTheRuleMoved(t *testing.T) {
 			}
 		})
 		w.found(added{n: 1, severity: model.SeverityHigh})
-		w.settle()
+		w.runDueJobs()
 		w.clock.Advance(time.Minute)
-		w.settle()
+		w.runDueJobs()
 		w.view(func(ctx context.Context, tx *store.Tx) error {
 			now, err := tx.NotificationRule(ctx, r.ID)
 			if now.Paused || now.Problem != "" {

@@ -71,7 +71,7 @@ func TestUnresponsiveHostDoesNotDelayOthers(t *testing.T) {
 		w.receiver.answers(func(_ http.ResponseWriter, q *http.Request) { healthy <- q.URL.Path })
 
 		other := w.another()
-		other.askAt(w.receiver.URL+"/other", nil)
+		other.addRuleAt(w.receiver.URL+"/other", nil)
 		var holes []int64
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			var list []model.Notification
@@ -111,9 +111,9 @@ func TestUnresponsiveHostDoesNotDelayOthers(t *testing.T) {
 	})
 }
 
-// TestTurnEnds checks that a receiver yields to a waiting one after some seconds, and gets the
+// TestReceiverYieldsToOthers checks that a receiver yields to a waiting one after some seconds, and gets the
 // remaining messages later.
-func TestTurnEnds(t *testing.T) {
+func TestReceiverYieldsToOthers(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	var order []string
 	w.receiver.answers(func(_ http.ResponseWriter, q *http.Request) {
@@ -121,32 +121,32 @@ func TestTurnEnds(t *testing.T) {
 		w.clock.Advance(6 * time.Second) // each response uses up the time of a job
 	})
 	for _, path := range []string{"/a", "/b"} {
-		w.askAt(w.receiver.URL+path, func(r *model.NotificationRule) { r.Name = path })
+		w.addRuleAt(w.receiver.URL+path, func(r *model.NotificationRule) { r.Name = path })
 	}
 	for range 3 {
 		w.found(added{n: 1, severity: model.SeverityHigh})
 	}
 	for w.step(store.NotifyJob) {
 	}
-	w.settle()
+	w.runDueJobs()
 	if got := strings.Join(order, " "); got != "/a /b /a /b /a /b" && got != "/b /a /b /a /b /a" {
 		t.Errorf("told are %s", got)
 	}
 }
 
-// TestJobsOfTheOutboxAreBounded checks that each receiver has at most one waiting job, regardless
+// TestOutboxJobsAreBounded checks that each receiver has at most one waiting job, regardless
 // of refusals.
-func TestJobsOfTheOutboxAreBounded(t *testing.T) {
+func TestOutboxJobsAreBounded(t *testing.T) {
 	each(t, func(w *world) {
-		w.receiver.takes(http.StatusServiceUnavailable)
+		w.receiver.respondWith(http.StatusServiceUnavailable)
 		for i := range 20 {
-			w.ask(func(r *model.NotificationRule) { r.Name = fmt.Sprint(i) })
+			w.addRule(func(r *model.NotificationRule) { r.Name = fmt.Sprint(i) })
 		}
 		for range 10 {
 			w.found(added{n: 1, severity: model.SeverityHigh})
-			w.settle()
+			w.runDueJobs()
 			w.clock.Advance(time.Minute)
-			w.settle()
+			w.runDueJobs()
 		}
 		if delivers, matches := w.jobs(store.DeliverJob), w.jobs(store.NotifyJob); delivers > 25 || matches > 2 {
 			t.Errorf("there are %d jobs that deliver and %d that match", delivers, matches)
@@ -192,12 +192,12 @@ func TestRemovedRecipientGetsNoMoreMessages(t *testing.T) {
 			t.Run(c.name+" "+engine, func(t *testing.T) {
 				w := newWorld(t, engine)
 				p := w.post()
-				r, _ := w.ask(byMail(model.DigestDay, "alice@example.com", "bob@example.com"))
+				r, _ := w.addRule(byMail(model.DigestDay, "alice@example.com", "bob@example.com"))
 				w.found(added{n: 1, severity: model.SeverityHigh})
-				w.settle()
+				w.runDueJobs()
 				c.do(w, r)
 				w.clock.Advance(25 * time.Hour)
-				w.settle()
+				w.runDueJobs()
 				var told []string
 				for _, l := range p.take() {
 					told = append(told, l.to)
@@ -216,10 +216,10 @@ func TestRemovedRecipientGetsNoMoreMessages(t *testing.T) {
 	}
 }
 
-// TestWhatEndedMeanwhileStays pauses or removes a rule during a delivery.
-func TestWhatEndedMeanwhileStays(t *testing.T) {
+// TestRuleEndedDuringDelivery pauses or removes a rule during a delivery.
+func TestRuleEndedDuringDelivery(t *testing.T) {
 	each(t, func(w *world) {
-		r, _ := w.ask(nil)
+		r, _ := w.addRule(nil)
 		var times atomic.Int32
 		w.receiver.answers(func(_ http.ResponseWriter, _ *http.Request) {
 			if times.Add(1) > 1 {
@@ -233,7 +233,7 @@ func TestWhatEndedMeanwhileStays(t *testing.T) {
 		})
 		w.found(added{n: 1, severity: model.SeverityHigh})
 		w.found(added{n: 2, severity: model.SeverityHigh})
-		w.settle()
+		w.runDueJobs()
 		if n := times.Load(); n != 1 {
 			t.Errorf("%d attempts, one of them after the rule was paused", n)
 		}

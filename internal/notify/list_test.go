@@ -7,9 +7,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestLinksSayWhatTheyList checks that links contain a query. A findings page without a query opens
+// TestLinksContainQuery checks that links contain a query. A findings page without a query opens
 // the user's default view, which may omit the findings of a message.
-func TestLinksSayWhatTheyList(t *testing.T) {
+func TestLinksContainQuery(t *testing.T) {
 	for _, c := range []struct {
 		issueType      model.IssueType
 		assignee, want string

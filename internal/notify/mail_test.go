@@ -124,12 +124,12 @@ func byMail(digest model.NotificationDigest, to ...string) func(r *model.Notific
 	}
 }
 
-func TestMailComesAtOnceToEachAddress(t *testing.T) {
+func TestMailIsSentToEachAddress(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
-		r, _ := w.ask(byMail(model.DigestNone, "alice@example.com", "bob@example.com"))
+		r, _ := w.addRule(byMail(model.DigestNone, "alice@example.com", "bob@example.com"))
 		w.found(added{n: 1, severity: model.SeverityHigh, rule: "see https://evil.example\r\nBcc: eve@example.com"})
-		w.settle()
+		w.runDueJobs()
 		letters := p.take()
 		if len(letters) != 2 || letters[0].to == letters[1].to || letters[0].id == letters[1].id {
 			t.Fatalf("%+v", letters)
@@ -149,44 +149,44 @@ func TestMailComesAtOnceToEachAddress(t *testing.T) {
 	})
 }
 
-func TestDigestIsOneMailAPersonAndDay(t *testing.T) {
+func TestOneDigestMailPerUserAndDay(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
-		w.ask(byMail(model.DigestDay, "alice@example.com"))
-		w.ask(func(r *model.NotificationRule) {
+		w.addRule(byMail(model.DigestDay, "alice@example.com"))
+		w.addRule(func(r *model.NotificationRule) {
 			byMail(model.DigestDay, "alice@example.com")(r)
 			r.Name, r.MinSeverity = "another", model.SeverityCritical
 		})
 		w.found(added{n: 1, severity: model.SeverityHigh})
 		w.found(added{n: 2, severity: model.SeverityCritical})
-		if w.settle(); len(p.take()) != 0 {
+		if w.runDueJobs(); len(p.take()) != 0 {
 			t.Fatal("a digest comes at once")
 		}
 		w.clock.Advance(25 * time.Hour)
-		w.settle()
+		w.runDueJobs()
 		letters := p.take()
 		if len(letters) != 1 || !strings.Contains(letters[0].subject, "3 notifications") || strings.Count(letters[0].body, "new finding") != 3 {
 			t.Errorf("%+v", letters)
 		}
 		w.clock.Advance(25 * time.Hour)
-		if w.settle(); len(p.take()) != 0 {
+		if w.runDueJobs(); len(p.take()) != 0 {
 			t.Error("a digest of nothing comes")
 		}
 	})
 }
 
-// TestMailNamesSoMany checks that a mail lists a limited number of findings and links to the
+// TestMailLimitsListedFindings checks that a mail lists a limited number of findings and links to the
 // others.
-func TestMailNamesSoMany(t *testing.T) {
+func TestMailLimitsListedFindings(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	p := w.post()
-	w.ask(byMail(model.DigestDay, "alice@example.com"))
+	w.addRule(byMail(model.DigestDay, "alice@example.com"))
 	for range 15 {
 		w.found(added{n: 12, severity: model.SeverityHigh})
 	}
-	w.settle()
+	w.runDueJobs()
 	w.clock.Advance(25 * time.Hour)
-	w.settle()
+	w.runDueJobs()
 	letters := p.take()
 	if len(letters) != 1 {
 		t.Fatalf("%d letters", len(letters))
@@ -200,63 +200,63 @@ func TestMailNamesSoMany(t *testing.T) {
 	}
 }
 
-// TestDigestThatFailedOnceIsTriedAgain checks that the age of a digest starts on its day.
-func TestDigestThatFailedOnceIsTriedAgain(t *testing.T) {
+// TestFailedDigestIsRetried checks that the age of a digest starts on its day.
+func TestFailedDigestIsRetried(t *testing.T) {
 	for _, digest := range []model.NotificationDigest{model.DigestDay, model.DigestWeek} {
 		t.Run(digest.String(), func(t *testing.T) {
 			w := newWorld(t, "sqlite")
 			p := w.post()
 			p.refuse(&smtp.SMTPError{Code: 451, Message: "later"})
-			r, _ := w.ask(byMail(digest, "alice@example.com"))
+			r, _ := w.addRule(byMail(digest, "alice@example.com"))
 			w.found(added{n: 1, severity: model.SeverityHigh})
-			w.settle()
+			w.runDueJobs()
 			w.clock.Advance(digest.Next(w.clock.Now()).Sub(w.clock.Now()))
-			w.settle()
+			w.runDueJobs()
 			if n := w.log(r.ID)[0]; n.State != model.NotificationQueued || n.Attempts != 1 {
 				t.Fatalf("after the first attempt the log has %+v", n)
 			}
 			p.refuse(nil)
 			w.clock.Advance(time.Minute)
-			if w.settle(); len(p.take()) != 1 {
+			if w.runDueJobs(); len(p.take()) != 1 {
 				t.Errorf("nothing is sent; the log has %+v", w.log(r.ID))
 			}
 		})
 	}
 }
 
-// TestMailThatWasTakenIsNotSentAgain checks that errors after the server accepted a mail are
+// TestAcceptedMailIsNotResent checks that errors after the server accepted a mail are
 // ignored.
-func TestMailThatWasTakenIsNotSentAgain(t *testing.T) {
+func TestAcceptedMailIsNotResent(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	p := w.post()
 	p.hangsUp = true
-	r, _ := w.ask(byMail(model.DigestNone, "alice@example.com"))
+	r, _ := w.addRule(byMail(model.DigestNone, "alice@example.com"))
 	w.found(added{n: 1, severity: model.SeverityHigh})
-	w.settle()
+	w.runDueJobs()
 	w.clock.Advance(time.Minute)
-	w.settle()
+	w.runDueJobs()
 	if n := w.log(r.ID)[0]; len(p.take()) != 1 || n.State != model.NotificationDelivered || n.Problem != "" {
 		t.Errorf("the log has %+v", n)
 	}
 }
 
-func TestRefusedMailEnds(t *testing.T) {
+func TestRefusedMailFails(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	p := w.post()
 	p.refuses = &smtp.SMTPError{Code: 550, Message: "no such user"}
-	r, _ := w.ask(byMail(model.DigestNone, "unknown@example.com"))
+	r, _ := w.addRule(byMail(model.DigestNone, "unknown@example.com"))
 	w.found(added{n: 1, severity: model.SeverityHigh})
-	w.settle()
+	w.runDueJobs()
 	for range 60 {
 		w.clock.Advance(time.Minute)
-		w.settle()
+		w.runDueJobs()
 	}
 	if n := w.log(r.ID)[0]; n.State != model.NotificationFailed || n.Attempts != 4 || !strings.Contains(n.Problem, "no such user") {
 		t.Errorf("the log has %+v", n)
 	}
 }
 
-func TestDigestsAreDue(t *testing.T) {
+func TestDigestDueTimes(t *testing.T) {
 	wednesday := time.Date(2026, 1, 7, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		digest model.NotificationDigest
@@ -285,13 +285,13 @@ func TestMissingScansAreReportedOnce(t *testing.T) {
 				r.Name, r.Filter, r.Events, r.MissingDays = name, filter, model.NotificationEvents(0).With(model.EventScanMissing), 3
 			}
 		}
-		w.ask(missing("all", ""))
-		w.ask(missing("others", "repos=acme/other"))
+		w.addRule(missing("all", ""))
+		w.addRule(missing("others", "repos=acme/other"))
 		for day, want := range []int{0, 0, 0, 1, 0, 0} {
 			if err := w.n.Sweep(t.Context(), w.d.ID); err != nil {
 				t.Fatal(err)
 			}
-			w.settle()
+			w.runDueJobs()
 			events := w.receiver.events(w.T)
 			if len(events) != want {
 				t.Errorf("day %d: %+v", day, events)
@@ -311,7 +311,7 @@ func TestMissingScansMatchOldNames(t *testing.T) {
 	each(t, func(w *world) {
 		told := map[int64]string{} // expected project, by rule
 		for filter, want := range map[string]string{"repos=acme/api": "acme/now", "-repos=acme/api": "acme/taken", "repos=acme/taken": "acme/taken", "-repos=acme/taken": "acme/now"} {
-			r, _ := w.ask(func(r *model.NotificationRule) {
+			r, _ := w.addRule(func(r *model.NotificationRule) {
 				r.Name, r.Filter, r.Events, r.MissingDays = filter, filter, model.NotificationEvents(0).With(model.EventScanMissing), 3
 			})
 			told[r.ID] = want
@@ -332,7 +332,7 @@ func TestMissingScansMatchOldNames(t *testing.T) {
 		if err := w.n.Sweep(t.Context(), w.d.ID); err != nil {
 			t.Fatal(err)
 		}
-		w.settle()
+		w.runDueJobs()
 		for id, want := range told {
 			if got := w.log(id); len(got) != 1 || len(got[0].Message.Projects) != 1 || got[0].Message.Projects[0].Name != want {
 				t.Errorf("rule %d tells %+v, want %s", id, got, want)
@@ -344,7 +344,7 @@ func TestMissingScansMatchOldNames(t *testing.T) {
 // TestMissingScansAreReportedOnceBySeveralServers checks concurrent sweeps.
 func TestMissingScansAreReportedOnceBySeveralServers(t *testing.T) {
 	each(t, func(w *world) {
-		w.ask(func(r *model.NotificationRule) {
+		w.addRule(func(r *model.NotificationRule) {
 			r.Events, r.MissingDays = model.NotificationEvents(0).With(model.EventScanMissing), 3
 		})
 		w.clock.Advance(4 * 24 * time.Hour)
@@ -357,7 +357,7 @@ func TestMissingScansAreReportedOnceBySeveralServers(t *testing.T) {
 			})
 		}
 		servers.Wait()
-		if w.settle(); len(w.receiver.take()) != 1 {
+		if w.runDueJobs(); len(w.receiver.take()) != 1 {
 			t.Error("it is not told once")
 		}
 	})
@@ -366,7 +366,7 @@ func TestMissingScansAreReportedOnceBySeveralServers(t *testing.T) {
 // TestMessagesWithoutAJobAreSent checks that a lost job loses no message.
 func TestMessagesWithoutAJobAreSent(t *testing.T) {
 	each(t, func(w *world) {
-		w.ask(nil)
+		w.addRule(nil)
 		w.found(added{n: 1, severity: model.SeverityHigh})
 		for _, kind := range []string{store.NotifyJob, store.DeliverJob} {
 			j, err := storetest.Claim(t.Context(), w.s, time.Minute, kind)
@@ -383,30 +383,30 @@ func TestMessagesWithoutAJobAreSent(t *testing.T) {
 		if err := w.n.Sweep(context.Background(), w.d.ID); err != nil {
 			t.Fatal(err)
 		}
-		if w.settle(); len(w.receiver.take()) != 1 {
+		if w.runDueJobs(); len(w.receiver.take()) != 1 {
 			t.Error("nothing is sent")
 		}
 	})
 }
 
-// TestADigestOutlivesThatOfTheDayBefore checks that messages a day old fail, and newer ones in the
+// TestDigestRetriesOnlyNewerMessages checks that messages a day old fail, and newer ones in the
 // same mail are retried.
-func TestADigestOutlivesThatOfTheDayBefore(t *testing.T) {
+func TestDigestRetriesOnlyNewerMessages(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
 		p.refuse(&smtp.SMTPError{Code: 451, Message: "later"})
-		r, _ := w.ask(byMail(model.DigestDay, "alice@example.com"))
+		r, _ := w.addRule(byMail(model.DigestDay, "alice@example.com"))
 		w.found(added{n: 1, severity: model.SeverityHigh})
-		w.settle()
+		w.runDueJobs()
 		w.clock.Advance(model.DigestDay.Next(w.clock.Now()).Sub(w.clock.Now()))
-		w.settle()
+		w.runDueJobs()
 		w.clock.Advance(time.Hour)
 		w.found(added{n: 2, severity: model.SeverityHigh})
 		w.clock.Advance(23 * time.Hour)
-		w.settle()
+		w.runDueJobs()
 		p.refuse(nil)
 		w.clock.Advance(time.Minute)
-		w.settle()
+		w.runDueJobs()
 		states := map[model.NotificationState]int{}
 		for _, n := range w.log(r.ID) {
 			states[n.State]++

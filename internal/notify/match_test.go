@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestRulesThatMatchEvents is a table of events and rules.
-func TestRulesThatMatchEvents(t *testing.T) {
+// TestRuleMatching is a table of events and rules.
+func TestRuleMatching(t *testing.T) {
 	high := added{n: 2, severity: model.SeverityHigh}
 	only := func(e model.NotificationEvent) model.NotificationEvents {
 		return model.NotificationEvents(0).With(e)
@@ -151,14 +151,14 @@ func TestRulesThatMatchEvents(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, "sqlite")
-			w.ask(func(r *model.NotificationRule) {
+			w.addRule(func(r *model.NotificationRule) {
 				if c.rule.Events != 0 {
 					r.Events = c.rule.Events
 				}
 				r.Filter, r.MinSeverity, r.Products = c.rule.Filter, c.rule.MinSeverity, c.rule.Products
 			})
 			c.do(w)
-			w.settle()
+			w.runDueJobs()
 			var got []string
 			for _, e := range w.receiver.events(t) {
 				got = append(got, e.Data.Title)
@@ -229,15 +229,15 @@ func (w *world) runOf(do func(context.Context, *store.Tx, model.Run) (model.RunO
 	w.clock.Advance(time.Millisecond)
 }
 
-// TestRunsThatFailTellWhy checks that messages about failed runs contain the reason and a link to
+// TestFailedRunMessagesContainReason checks that messages about failed runs contain the reason and a link to
 // the log.
-func TestRunsThatFailTellWhy(t *testing.T) {
+func TestFailedRunMessagesContainReason(t *testing.T) {
 	each(t, func(w *world) {
-		w.ask(func(r *model.NotificationRule) {
+		w.addRule(func(r *model.NotificationRule) {
 			r.Events = model.NotificationEvents(0).With(model.EventScanFailed)
 		})
 		w.run(model.RunOutcome{State: model.RunFailed, Failure: model.RunPermanent, Reason: "the repository is gone"})
-		w.settle()
+		w.runDueJobs()
 		events := w.receiver.events(w.T)
 		if len(events) != 1 || events[0].Data.Reason != "the repository is gone" || events[0].Data.RunID == 0 ||
 			events[0].Data.URL != fmt.Sprintf("https://redoubt.example/orgs/acme/runs/%d", events[0].Data.RunID) {
@@ -251,10 +251,10 @@ func TestRunsThatFailTellWhy(t *testing.T) {
 func TestOneImportIsOneMessage(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	for i := range 50 {
-		w.ask(func(r *model.NotificationRule) { r.Name = fmt.Sprint("rule ", i) })
+		w.addRule(func(r *model.NotificationRule) { r.Name = fmt.Sprint("rule ", i) })
 	}
 	w.found(added{n: 10_000, severity: model.SeverityHigh})
-	w.settle()
+	w.runDueJobs()
 	events := w.receiver.events(t)
 	if len(events) != 50 {
 		t.Fatalf("%d messages, want one a rule", len(events))
@@ -266,8 +266,8 @@ func TestOneImportIsOneMessage(t *testing.T) {
 	}
 }
 
-// TestTextsOfOthersAreNotObeyedByChats checks that untrusted texts create no mentions or links.
-func TestTextsOfOthersAreNotObeyedByChats(t *testing.T) {
+// TestUntrustedTextCreatesNoChatMarkup checks that untrusted texts create no mentions or links.
+func TestUntrustedTextCreatesNoChatMarkup(t *testing.T) {
 	hostile := "@everyone <!channel> `[x](https://evil.example)` <https://evil.example|x> **b**"
 	for channel, forbidden := range map[model.NotificationChannel][]string{
 		model.ChannelSlack:      {"<!channel>", "<https://evil"},
@@ -277,10 +277,10 @@ func TestTextsOfOthersAreNotObeyedByChats(t *testing.T) {
 	} {
 		t.Run(channel.String(), func(t *testing.T) {
 			w := newWorld(t, "sqlite")
-			w.receiver.takes(http.StatusOK)
-			w.ask(func(r *model.NotificationRule) { r.Channel = channel })
+			w.receiver.respondWith(http.StatusOK)
+			w.addRule(func(r *model.NotificationRule) { r.Channel = channel })
 			w.found(added{n: 12, severity: model.SeverityHigh, rule: hostile})
-			w.settle()
+			w.runDueJobs()
 			got := w.receiver.take()
 			if len(got) != 1 {
 				t.Fatalf("%d messages", len(got))

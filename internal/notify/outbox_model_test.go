@@ -73,7 +73,7 @@ func TestOutboxSendsRequiredMessages(t *testing.T) {
 				"pause":          func(rt *rapid.T) { m.pause(m.rule(rt)) },
 				"remove":         func(rt *rapid.T) { m.remove(m.rule(rt)) },
 				"change people":  func(rt *rapid.T) { m.people(rapid.IntRange(0, 3).Draw(rt, "who")) },
-				"what has come?": func(*rapid.T) { m.look() },
+				"what has come?": func(*rapid.T) { m.checkReceived() },
 			})
 			m.end()
 		})
@@ -156,7 +156,7 @@ func (m *outboxModel) commit() {
 // turn runs one job.
 func (m *outboxModel) turn() {
 	m.w.step(store.DeliverJob)
-	m.look()
+	m.checkReceived()
 }
 
 // killJob simulates a server that dies after it claimed a job, before or after the delivery.
@@ -170,7 +170,7 @@ func (m *outboxModel) killJob(told bool) {
 			m.Fatal(err)
 		}
 	}
-	m.look()
+	m.checkReceived()
 }
 
 func (m *outboxModel) answer(r *modelRule, status int) {
@@ -209,7 +209,7 @@ func (m *outboxModel) pause(r *modelRule) {
 	if r.removed {
 		return
 	}
-	m.look()
+	m.checkReceived()
 	m.change(r, func(r *model.NotificationRule) { r.Paused = !r.Paused })
 	if r.Paused {
 		m.unwant(r, all)
@@ -220,7 +220,7 @@ func (m *outboxModel) remove(r *modelRule) {
 	if r.removed {
 		return
 	}
-	m.look()
+	m.checkReceived()
 	m.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteNotificationRule(ctx, r.ID) })
 	r.removed = true
 	m.unwant(r, all)
@@ -232,7 +232,7 @@ func (m *outboxModel) people(who int) {
 	if r.removed || len(to) == 0 {
 		return
 	}
-	m.look()
+	m.checkReceived()
 	m.change(r, func(r *model.NotificationRule) { r.To = to })
 	m.unwant(r, func(address string) bool { return !slices.Contains(to, address) })
 }
@@ -240,8 +240,8 @@ func (m *outboxModel) people(who int) {
 // idInMail matches the title of a message in a mail.
 var idInMail = regexp.MustCompile(`key(\d+) \d+`)
 
-// look checks the received messages against the model.
-func (m *outboxModel) look() {
+// checkReceived checks the received messages against the model.
+func (m *outboxModel) checkReceived() {
 	for _, got := range m.w.receiver.take() {
 		var key int
 		var rule int64
@@ -282,11 +282,11 @@ func (m *outboxModel) end() {
 		m.answer(r, 200)
 	}
 	for range 8 {
-		m.w.settle()
+		m.w.runDueJobs()
 		m.w.clock.Advance(30 * time.Minute)
 	}
-	m.w.settle()
-	m.look()
+	m.w.runDueJobs()
+	m.checkReceived()
 	refused := m.refused()
 	for id, alive := range m.alive {
 		if alive && m.came[id] == 0 && !refused[id] {

@@ -31,7 +31,7 @@ func (w *world) sweep(n int) {
 			w.Fatal(err)
 		}
 	}
-	w.settle()
+	w.runDueJobs()
 }
 
 // TestOverdueIsReportedOncePerDate follows a due date that passes, is moved by a policy and by a
@@ -39,11 +39,11 @@ func (w *world) sweep(n int) {
 func TestOverdueIsReportedOncePerDate(t *testing.T) {
 	each(t, func(w *world) {
 		overdue := model.NotificationEvents(0).With(model.EventOverdue)
-		w.ask(func(r *model.NotificationRule) { r.Events = overdue })
-		w.ask(func(r *model.NotificationRule) {
+		w.addRule(func(r *model.NotificationRule) { r.Events = overdue })
+		w.addRule(func(r *model.NotificationRule) {
 			r.Name, r.Events, r.Filter = "elsewhere", overdue, "repos=acme/other"
 		})
-		paused, _ := w.ask(func(r *model.NotificationRule) { r.Name, r.Events, r.Paused = "paused", overdue, true })
+		paused, _ := w.addRule(func(r *model.NotificationRule) { r.Name, r.Events, r.Paused = "paused", overdue, true })
 		w.due(10)
 		lineages := w.found(added{n: 2, severity: model.SeverityHigh})
 		w.found(added{n: 2, severity: model.SeverityHigh, ref: "refs/heads/topic", of: lineages})

@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// asks creates a user and a request of that user for an exception for two findings.
-func (w *world) asks(u model.User) (made model.User, r model.Exception) {
+// requestException creates a user and a request of that user for an exception for two findings.
+func (w *world) requestException(u model.User) (made model.User, r model.Exception) {
 	w.Helper()
 	lineages := w.found(added{n: 2, severity: model.SeverityHigh})
 	w.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -62,13 +62,13 @@ func TestRequesterIsNotified(t *testing.T) {
 					_, _, err := exceptions.Approve(ctx, tx, r.ID, time.Time{}, "fine")
 					return err
 				})
-				w.settle()
+				w.runDueJobs()
 				p.take()
 				w.update(func(ctx context.Context, tx *store.Tx) error {
 					_, _, err := exceptions.Undo(ctx, tx, r.ID)
 					return err
 				})
-				w.settle()
+				w.runDueJobs()
 				w.update(func(ctx context.Context, tx *store.Tx) error { // otherwise the last one would end it
 					_, err := exceptions.Withdraw(ctx, tx, r.ID, r.CreatorID)
 					return err
@@ -96,11 +96,11 @@ func TestRequesterIsNotified(t *testing.T) {
 			{"removed", removeProject, []string{"was ended, for 2 findings in acme/api", "findings were removed"}},
 		} {
 			to := fmt.Sprintf("alice%d@example.com", i)
-			_, r := w.asks(model.User{Name: to})
-			w.settle()
+			_, r := w.requestException(model.User{Name: to})
+			w.runDueJobs()
 			c.decide(w, r)
-			w.settle()
-			w.settle()
+			w.runDueJobs()
+			w.runDueJobs()
 			letters := p.take()
 			if c.want == nil && len(letters) == 0 {
 				continue
@@ -119,8 +119,8 @@ func TestRequesterIsNotified(t *testing.T) {
 	})
 }
 
-// TestWhoGetsMailOfTheirOwn is a table of requesters whose requests are refused.
-func TestWhoGetsMailOfTheirOwn(t *testing.T) {
+// TestRequesterMailRecipients is a table of requesters whose requests are refused.
+func TestRequesterMailRecipients(t *testing.T) {
 	each(t, func(w *world) {
 		p := w.post()
 		set := func(id int64, address string, untold bool) {
@@ -148,7 +148,7 @@ func TestWhoGetsMailOfTheirOwn(t *testing.T) {
 				}
 			}, nil, ""},
 		} {
-			u, r := w.asks(model.User{Name: c.name})
+			u, r := w.requestException(model.User{Name: c.name})
 			if c.asked != nil {
 				c.asked(u)
 			}
@@ -158,7 +158,7 @@ func TestWhoGetsMailOfTheirOwn(t *testing.T) {
 				}
 				c.queued(u)
 			}
-			w.settle()
+			w.runDueJobs()
 			got := ""
 			for _, l := range p.take() {
 				got += l.to
@@ -177,14 +177,14 @@ func TestWhoGetsMailOfTheirOwn(t *testing.T) {
 func TestOwnDecisionsAreNotNotified(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	p := w.post()
-	u, r := w.asks(model.User{Name: "ann@example.com"})
+	u, r := w.requestException(model.User{Name: "ann@example.com"})
 	if err := w.s.Update(t.Context(), w.d.ID, u.Actor(), func(ctx context.Context, tx *store.Tx) error {
 		_, err := exceptions.Refuse(ctx, tx, r.ID, "I was wrong")
 		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if w.settle(); len(p.take()) != 0 {
+	if w.runDueJobs(); len(p.take()) != 0 {
 		t.Error("mail came")
 	}
 }
@@ -194,13 +194,13 @@ func TestOwnDecisionsAreNotNotified(t *testing.T) {
 func TestRemovalsAreNotified(t *testing.T) {
 	each(t, func(w *world) {
 		for name, filter := range map[string]string{"all": "", "tagged": "project_tags=team", "this": "repos=acme/api", "other": "repos=acme/other", "not this": "-repos=acme/api", "status": "status=fixed"} {
-			w.ask(func(r *model.NotificationRule) {
+			w.addRule(func(r *model.NotificationRule) {
 				r.Name, r.Filter, r.Events = name, filter, model.NotificationEvents(0).With(model.EventExceptionDecided)
 			})
 		}
-		_, r := w.asks(model.User{Name: "alice"})
+		_, r := w.requestException(model.User{Name: "alice"})
 		removeProject(w, r)
-		w.settle()
+		w.runDueJobs()
 		got := map[string]bool{}
 		for _, e := range w.receiver.events(w.T) {
 			got[e.Data.Title] = true

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestHushTakesOutWhatIsSecret checks each form in which a response may contain a secret.
-func TestHushTakesOutWhatIsSecret(t *testing.T) {
+// TestSecretsAreRemovedFromResponses checks each form in which a response may contain a secret.
+func TestSecretsAreRemovedFromResponses(t *testing.T) {
 	target := model.NotificationTarget{
 		URL: "https://hooks.example/services/T0/S3cret%20token?key=abc%2Bdefgh", Secret: "whsec_c2VjcmV0c2VjcmV0", Before: "whsec_YmVmb3JlYmVmb3Jl",
 	}
@@ -35,9 +35,9 @@ func TestHushTakesOutWhatIsSecret(t *testing.T) {
 	}
 }
 
-// TestOutcomesAreKeptWhileTheyTakeLong checks that only a shutdown limits the time, after a grace
+// TestOutcomeStorageIsLimitedOnlyByShutdown checks that only a shutdown limits the time, after a grace
 // period.
-func TestOutcomesAreKeptWhileTheyTakeLong(t *testing.T) {
+func TestOutcomeStorageIsLimitedOnlyByShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outer, stop := context.WithCancel(t.Context())
 		ctx, cancel := withGracePeriod(outer, keepWithin)

@@ -22,10 +22,10 @@ func TestTestsAreBounded(t *testing.T) {
 		for i := range 40 {
 			to = append(to, fmt.Sprintf("p%d@example.com", i))
 		}
-		mail, _ := w.ask(byMail(model.DigestDay, to...))
-		hook, _ := w.ask(nil)
+		mail, _ := w.addRule(byMail(model.DigestDay, to...))
+		hook, _ := w.addRule(nil)
 		other := w.another()
-		theirs, _ := other.ask(nil)
+		theirs, _ := other.addRule(nil)
 		test := func(of *world, id int64) error {
 			_, err := w.n.Test(t.Context(), of.d.ID, model.Actor{Kind: "user", ID: "1", Name: "alice"}, id)
 			return err
@@ -68,10 +68,10 @@ func TestTestsAreBounded(t *testing.T) {
 	})
 }
 
-// TestTestsThatAreBrokenOffAreLogged checks that tests are logged even if the client disconnects.
-func TestTestsThatAreBrokenOffAreLogged(t *testing.T) {
+// TestInterruptedTestsAreLogged checks that tests are logged even if the client disconnects.
+func TestInterruptedTestsAreLogged(t *testing.T) {
 	w := newWorld(t, "sqlite")
-	r, _ := w.ask(nil)
+	r, _ := w.addRule(nil)
 	ctx, hangUp := context.WithCancel(t.Context())
 	w.receiver.answers(func(http.ResponseWriter, *http.Request) { hangUp() })
 	if _, err := w.n.Test(ctx, w.d.ID, model.Actor{Kind: "user"}, r.ID); err != nil {
@@ -86,7 +86,7 @@ func TestTestsThatAreBrokenOffAreLogged(t *testing.T) {
 func TestRulesCanAlwaysBePaused(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.post()
-	r, _ := w.ask(byMail(model.DigestNone, "alice@example.com"))
+	r, _ := w.addRule(byMail(model.DigestNone, "alice@example.com"))
 	w.mail.Host = "" // the server can no longer send mail
 	w.start()
 	change := func(how func(r *model.NotificationRule)) (err error) {

@@ -57,7 +57,7 @@ func TestRulesBySavedView(t *testing.T) {
 		both := func() (titles []string) {
 			w.found(added{n: 1, severity: model.SeverityHigh})
 			w.found(added{n: 1, severity: model.SeverityLow})
-			w.settle()
+			w.runDueJobs()
 			for _, e := range w.receiver.events(w.T) {
 				titles = append(titles, e.Data.Title)
 			}

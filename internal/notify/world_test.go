@@ -64,7 +64,7 @@ func (r *receiver) answers(answer func(w http.ResponseWriter, r *http.Request)) 
 	r.answer = answer
 }
 
-func (r *receiver) takes(status int) {
+func (r *receiver) respondWith(status int) {
 	r.answers(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 }
 
@@ -200,14 +200,14 @@ func (w *world) newRule(change func(r *model.NotificationRule)) model.Notificati
 	return r
 }
 
-// ask creates a rule about new findings, modified by change, and returns it with its secret.
-func (w *world) ask(change func(r *model.NotificationRule)) (made model.NotificationRule, secret string) {
+// addRule creates a rule about new findings, modified by change, and returns it with its secret.
+func (w *world) addRule(change func(r *model.NotificationRule)) (made model.NotificationRule, secret string) {
 	w.Helper()
-	return w.askAt(w.receiver.URL+"/hook", change)
+	return w.addRuleAt(w.receiver.URL+"/hook", change)
 }
 
-// askAt is ask with an address, which mail rules ignore.
-func (w *world) askAt(address string, change func(r *model.NotificationRule)) (made model.NotificationRule, secret string) {
+// addRuleAt is ask with an address, which mail rules ignore.
+func (w *world) addRuleAt(address string, change func(r *model.NotificationRule)) (made model.NotificationRule, secret string) {
 	w.Helper()
 	r := w.newRule(change)
 	if r.Channel == model.ChannelEmail {
@@ -295,8 +295,8 @@ func (w *world) found(a added) (lineages []model.Lineage) {
 	return lineages
 }
 
-// settle runs all due jobs until none is left, and returns their number.
-func (w *world) settle() (jobs int) {
+// runDueJobs runs all due jobs until none is left, and returns their number.
+func (w *world) runDueJobs() (jobs int) {
 	w.Helper()
 	for w.step(store.NotifyJob, store.DeliverJob) {
 		if jobs++; jobs == 10_000 {

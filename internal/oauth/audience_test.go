@@ -34,9 +34,9 @@ func (w *world) opens(token string) (web, assistants int, challenge string) {
 	return me.status, tool.status, me.header.Get("WWW-Authenticate")
 }
 
-// TestATokenOpensItsResource checks that a token for the server grants access to all of it, and a
+// TestTokenGrantsAccessToItsResource checks that a token for the server grants access to all of it, and a
 // token for /mcp only to that.
-func TestATokenOpensItsResource(t *testing.T) {
+func TestTokenGrantsAccessToItsResource(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			w := newWorld(t, engine)
@@ -64,8 +64,8 @@ func TestATokenOpensItsResource(t *testing.T) {
 	}
 }
 
-// TestATokenOfAnotherResourceIsRefused stores valid tokens for programs at other addresses.
-func TestATokenOfAnotherResourceIsRefused(t *testing.T) {
+// TestTokenOfOtherResourceIsRejected stores valid tokens for programs at other addresses.
+func TestTokenOfOtherResourceIsRejected(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	keys := httpx.OneKey([]byte("0123456789abcdef0123456789abcdef"))
 	for _, audience := range []string{"http://127.0.0.1:7777/mcp", "https://evil.example", w.url + ".evil.example", w.url + "/other", "/mcp"} {
@@ -84,9 +84,9 @@ func TestATokenOfAnotherResourceIsRefused(t *testing.T) {
 	}
 }
 
-// TestForeignResourcesAreNoTarget checks that foreign resources are rejected at every step at which
+// TestForeignResourcesAreRejected checks that foreign resources are rejected at every step at which
 // a client may send one.
-func TestForeignResourcesAreNoTarget(t *testing.T) {
+func TestForeignResourcesAreRejected(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client, program := w.register(here), w.registerDevice()
 	first := w.login(client, "read")

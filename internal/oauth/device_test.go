@@ -54,9 +54,9 @@ func (w *world) answer(slug, code string, form url.Values) said {
 	return w.post("/orgs/"+slug+"/device", all)
 }
 
-// TestAProgramIsLetInByItsCode checks the flow from the two codes over the page to one token, which
+// TestDeviceCodeGrantsToken checks the flow from the two codes over the page to one token, which
 // can be renewed and revoked.
-func TestAProgramIsLetInByItsCode(t *testing.T) {
+func TestDeviceCodeGrantsToken(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			w := newWorld(t, engine)
@@ -93,12 +93,12 @@ func TestAProgramIsLetInByItsCode(t *testing.T) {
 			if again := w.poll(client, device); again.get("error") != "expired_token" {
 				t.Errorf("a device code is good twice: %s", again.text)
 			}
-			w.checkLetIn(client, s)
+			w.checkGrantedToken(client, s)
 		})
 	}
 }
 
-func (w *world) checkLetIn(client string, s said) {
+func (w *world) checkGrantedToken(client string, s said) {
 	w.Helper()
 	me, err := (&api.Client{BaseURL: w.url, Token: s.get("access_token"), Retries: -1}).Me(w.Context())
 	if err != nil || me.Token.Name != "OAuth: A program" || me.User.Name != "ada" || me.Deployment.Slug != "acme" || s.get("scope") != "read write" {
@@ -128,9 +128,9 @@ func (w *world) checkLetIn(client string, s said) {
 	}
 }
 
-// TestAProgramThatIsNotLetIn checks the errors of the device flow: denied, expired, polling too
+// TestDeviceFlowErrors checks the errors of the device flow: denied, expired, polling too
 // often, the code of another client, or an invalid code.
-func TestAProgramThatIsNotLetIn(t *testing.T) {
+func TestDeviceFlowErrors(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			w := newWorld(t, engine)
@@ -174,9 +174,9 @@ func TestAProgramThatIsNotLetIn(t *testing.T) {
 	}
 }
 
-// TestWishesOfProgramsThatAreRefused checks rejected requests: no client, a client of the other
+// TestRejectedDeviceRequests checks rejected requests: no client, a client of the other
 // flow, a foreign resource, and too many waiting requests.
-func TestWishesOfProgramsThatAreRefused(t *testing.T) {
+func TestRejectedDeviceRequests(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.registerDevice()
 	ask := func(form url.Values) said { return w.post("/api/auth/oauth2/device_authorization", form) }
@@ -202,9 +202,9 @@ func TestWishesOfProgramsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestReadingIsAllThatAProgramIsGiven checks that a token is read-only unless the program requests
+// TestDeviceTokenIsReadOnlyByDefault checks that a token is read-only unless the program requests
 // more and the user allows it.
-func TestReadingIsAllThatAProgramIsGiven(t *testing.T) {
+func TestDeviceTokenIsReadOnlyByDefault(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.registerDevice()
 	for name, c := range map[string]struct {
@@ -224,9 +224,9 @@ func TestReadingIsAllThatAProgramIsGiven(t *testing.T) {
 	}
 }
 
-// TestWhoMayOnlyLookLetsAProgramAsk checks that a user with the viewer role can allow a program to
+// TestViewerCanAllowExceptionRequests checks that a user with the viewer role can allow a program to
 // request exceptions; the role limits its other changes.
-func TestWhoMayOnlyLookLetsAProgramAsk(t *testing.T) {
+func TestViewerCanAllowExceptionRequests(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.role = model.RoleViewer
 	client := w.registerDevice()
@@ -240,8 +240,8 @@ func TestWhoMayOnlyLookLetsAProgramAsk(t *testing.T) {
 	}
 }
 
-// TestCodesAreNotGuessed checks that a user is rate limited after several unknown codes.
-func TestCodesAreNotGuessed(t *testing.T) {
+// TestUserCodeAttemptsAreRateLimited checks that a user is rate limited after several unknown codes.
+func TestUserCodeAttemptsAreRateLimited(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	codes := w.begin(w.registerDevice(), "read")
 	for range 20 {
@@ -261,9 +261,9 @@ func TestCodesAreNotGuessed(t *testing.T) {
 	}
 }
 
-// TestCodesOfScannersAndProgramsDiffer checks that scanners and programs never get the token
+// TestScannerAndProgramCodesAreSeparate checks that scanners and programs never get the token
 // of each other.
-func TestCodesOfScannersAndProgramsDiffer(t *testing.T) {
+func TestScannerAndProgramCodesAreSeparate(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.registerDevice()
 	codes := w.begin(client, "read")

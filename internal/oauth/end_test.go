@@ -19,9 +19,9 @@ import (
 
 var revokeForm = regexp.MustCompile(`/orgs/acme/settings/tokens/\d+/revoke`)
 
-// TestALapsedTokenIsRevokedOnThePage checks that an expired token that can be renewed is listed on
+// TestExpiredTokenCanBeRevokedOnPage checks that an expired token that can be renewed is listed on
 // the page and can be revoked there.
-func TestALapsedTokenIsRevokedOnThePage(t *testing.T) {
+func TestExpiredTokenCanBeRevokedOnPage(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			w := newWorld(t, engine)
@@ -46,9 +46,9 @@ func TestALapsedTokenIsRevokedOnThePage(t *testing.T) {
 	}
 }
 
-// TestAGrantThatIsOverIsShownSo checks that a grant whose refresh token expired is shown as
+// TestExpiredGrantIsShown checks that a grant whose refresh token expired is shown as
 // expired.
-func TestAGrantThatIsOverIsShownSo(t *testing.T) {
+func TestExpiredGrantIsShown(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.login(w.register(here), "read")
 	w.clock.Advance(model.OAuthRefreshFor + time.Minute)
@@ -57,14 +57,14 @@ func TestAGrantThatIsOverIsShownSo(t *testing.T) {
 	}
 }
 
-// TestMoreTokensThanThereMayBe checks that a client gets an OAuth error at the limit of tokens, and
+// TestTokenLimit checks that a client gets an OAuth error at the limit of tokens, and
 // that the code is used up.
-func TestMoreTokensThanThereMayBe(t *testing.T) {
+func TestTokenLimit(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register(here)
 	code := w.allow("acme", "read", wish(client)).Get("code")
 	for range 100 {
-		w.handMade("acme")
+		w.createPermanentToken("acme")
 	}
 	if s := w.exchange(client, code, nil); s.status != http.StatusBadRequest || s.get("error") != "invalid_grant" || s.get("error_description") == "" {
 		t.Errorf("%d %s", s.status, s.text)
@@ -76,8 +76,8 @@ func TestMoreTokensThanThereMayBe(t *testing.T) {
 	}
 }
 
-// TestARenewedTokenConfirms checks that an assistant can confirm a change with a renewed token.
-func TestARenewedTokenConfirms(t *testing.T) {
+// TestRenewedTokenCanConfirm checks that an assistant can confirm a change with a renewed token.
+func TestRenewedTokenCanConfirm(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register(here)
 	s := w.login(client, "write")
@@ -99,8 +99,8 @@ func TestARenewedTokenConfirms(t *testing.T) {
 	}
 }
 
-// handMade creates a token of ada that does not expire.
-func (w *world) handMade(slug string) {
+// createPermanentToken creates a token of ada that does not expire.
+func (w *world) createPermanentToken(slug string) {
 	w.Helper()
 	s := w.post("/orgs/"+slug+"/settings/tokens", url.Values{"name": {"by hand"}, "web_api": {"on"}, "read_only": {"on"}, "days": {"0"}})
 	if s.status != http.StatusSeeOther {

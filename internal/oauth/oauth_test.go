@@ -23,8 +23,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestRows checks that every row of the route table is complete.
-func TestRows(t *testing.T) {
+// TestRoutesAreComplete checks that every row of the route table is complete.
+func TestRoutesAreComplete(t *testing.T) {
 	s := oauth.New(oauth.Config{Keys: httpx.OneKey([]byte("0123456789abcdef")).All, Clock: time.Now})
 	for _, r := range s.Routes() {
 		if faults := r.Faults(); len(faults) > 0 {
@@ -33,9 +33,9 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestAClientIsLetIn checks the flow from the challenge of /mcp to a token with the approved
+// TestAuthorizationCodeFlow checks the flow from the challenge of /mcp to a token with the approved
 // permissions. It then lists, renews, introspects and revokes the token.
-func TestAClientIsLetIn(t *testing.T) {
+func TestAuthorizationCodeFlow(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			w := newWorld(t, engine)
@@ -148,9 +148,9 @@ func (w *world) checkSigned(access string) {
 	}
 }
 
-// TestReadingIsAllThatIsGiven checks that a token is read-only unless the client requests more and
+// TestTokenIsReadOnlyByDefault checks that a token is read-only unless the client requests more and
 // the user allows it.
-func TestReadingIsAllThatIsGiven(t *testing.T) {
+func TestTokenIsReadOnlyByDefault(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register(here)
 	reading := wish(client)
@@ -183,9 +183,9 @@ func asProblem(err error, p **api.Problem) bool {
 	return ok
 }
 
-// TestACodeIsForOneClientOnce checks that any invalid exchange uses up the code, and that a code
+// TestCodeIsSingleUse checks that any invalid exchange uses up the code, and that a code
 // that is used twice revokes its token.
-func TestACodeIsForOneClientOnce(t *testing.T) {
+func TestCodeIsSingleUse(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client, another := w.register(here), w.register("http://127.0.0.1/callback", "https://editor.example/cb")
 	for name, change := range map[string]url.Values{
@@ -227,9 +227,9 @@ func TestACodeIsForOneClientOnce(t *testing.T) {
 	}
 }
 
-// TestARefreshTokenThatComesTwiceEndsAll checks that a reused refresh token revokes the grant, and
+// TestReusedRefreshTokenRevokesGrant checks that a reused refresh token revokes the grant, and
 // that an invalid one does not.
-func TestARefreshTokenThatComesTwiceEndsAll(t *testing.T) {
+func TestReusedRefreshTokenRevokesGrant(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register(here)
 	first := w.login(client, "write")
@@ -254,8 +254,8 @@ func TestARefreshTokenThatComesTwiceEndsAll(t *testing.T) {
 	}
 }
 
-// TestTokensEnd checks that tokens end by time and with their row among the user's tokens.
-func TestTokensEnd(t *testing.T) {
+// TestTokenExpiryAndRevocation checks that tokens end by time and with their row among the user's tokens.
+func TestTokenExpiryAndRevocation(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register(here)
 	s := w.login(client, "read")
@@ -284,9 +284,9 @@ func TestTokensEnd(t *testing.T) {
 	}
 }
 
-// TestWishesThatAreRefused checks that errors are shown to the user if the redirect address is not
+// TestAuthorizationErrors checks that errors are shown to the user if the redirect address is not
 // verified, and otherwise sent to the client.
-func TestWishesThatAreRefused(t *testing.T) {
+func TestAuthorizationErrors(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register("http://127.0.0.1/callback")
 	with := func(name string, values ...string) url.Values {
@@ -327,9 +327,9 @@ func TestWishesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestRegistrationsThatAreRefused checks that redirect addresses must be local or HTTPS, and that
+// TestRejectedRegistrations checks that redirect addresses must be local or HTTPS, and that
 // names must not contain hidden characters.
-func TestRegistrationsThatAreRefused(t *testing.T) {
+func TestRejectedRegistrations(t *testing.T) {
 	keys := core.Keys(httpx.OneKey([]byte("0123456789abcdef")).All)
 	for _, uri := range []string{
 		"http://evil.example/cb", "javascript:alert(1)", "custom://cb", "https://", "https://a@b/", "https://a/#x", "http://127.0.0.1.evil.example/", "http://[::2]/",
@@ -359,9 +359,9 @@ func TestRegistrationsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestOthersLearnNothing checks that callers of another deployment, or without a token, get no
+// TestIntrospectionHidesForeignTokens checks that callers of another deployment, or without a token, get no
 // information about a token.
-func TestOthersLearnNothing(t *testing.T) {
+func TestIntrospectionHidesForeignTokens(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register(here)
 	ours := w.login(client, "read").get("access_token")

@@ -59,8 +59,8 @@ async def main():
 asyncio.run(main())
 `
 
-// TestARealClientFindsItsWay checks that the Python SDK can log in with only the address of /mcp.
-func TestARealClientFindsItsWay(t *testing.T) {
+// TestPythonSDKLogin checks that the Python SDK can log in with only the address of /mcp.
+func TestPythonSDKLogin(t *testing.T) {
 	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
 	if semgrep == "" {
 		t.Skip("REDOUBT_TEST_SEMGREP names no semgrep, whose environment has the Python SDK: make setup installs it")

@@ -70,9 +70,9 @@ func (l *ledger) AddEvents(_ context.Context, list []model.FindingEvent) error {
 	return l.call("tell", len(list))
 }
 
-// TestSavingAPolicyTouchesWhatItLeavesOut checks that saving removes findings on excluded paths
+// TestSavePolicyRemovesExcludedFindings checks that saving removes findings on excluded paths
 // once, and nothing if the excludes are unchanged.
-func TestSavingAPolicyTouchesWhatItLeavesOut(t *testing.T) {
+func TestSavePolicyRemovesExcludedFindings(t *testing.T) {
 	was := model.Policy{ID: 3, Slug: "was", Product: model.SCA, Default: true, Excludes: model.PathGlobs{"old/"}}
 	removal := []string{"places sca semgrep", "projects", "findings 11 12 13", "remove 3", "tell 3"}
 	for name, c := range map[string]struct {
@@ -117,7 +117,7 @@ func TestSavingAPolicyTouchesWhatItLeavesOut(t *testing.T) {
 	}
 }
 
-func TestAConditionThatIsRemovedIsGone(t *testing.T) {
+func TestRemoveCondition(t *testing.T) {
 	l := &ledger{before: model.Policy{ID: 3}}
 	p := model.Policy{ID: 3, Conditions: []model.PolicyCondition{{ID: 1}, {ID: 2}, {ID: 3}}}
 	c, err := policy.RemoveCondition(t.Context(), l, p, 2)
@@ -129,8 +129,8 @@ func TestAConditionThatIsRemovedIsGone(t *testing.T) {
 	}
 }
 
-// TestWhatIsForAProject checks the policies of a project and their excludes.
-func TestWhatIsForAProject(t *testing.T) {
+// TestPoliciesOfProject checks the policies of a project and their excludes.
+func TestPoliciesOfProject(t *testing.T) {
 	e := policy.For(model.Project{Name: "acme/a"}, []model.Policy{
 		{ID: 4, Product: model.Secrets, Excludes: model.PathGlobs{"b/", "a/"}},
 		{ID: 2, Product: model.Secrets, Excludes: model.PathGlobs{"a/"}},

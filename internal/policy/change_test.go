@@ -131,9 +131,9 @@ func TestFindingsOnExcludedPathsAreRemoved(t *testing.T) {
 	})
 }
 
-// TestIDsOfConditionsNeverComeBack checks that the ID of a removed condition is not reused, even
+// TestConditionIDsAreNotReused checks that the ID of a removed condition is not reused, even
 // after changes or without remaining conditions. Logs and builds refer to conditions by ID.
-func TestIDsOfConditionsNeverComeBack(t *testing.T) {
+func TestConditionIDsAreNotReused(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		var id int64

@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// TestGatherTellsAllFaultsAtOnce checks that files of rules result in all rules or all errors with
+// TestGatherReportsAllErrors checks that files of rules result in all rules or all errors with
 // file names.
-func TestGatherTellsAllFaultsAtOnce(t *testing.T) {
+func TestGatherReportsAllErrors(t *testing.T) {
 	rule := func(id, pattern, more string) string {
 		return fmt.Sprintf("- {id: %s, message: m, severity: ERROR, languages: [go], pattern: %q%s}\n", id, pattern, more)
 	}

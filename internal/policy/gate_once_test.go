@@ -8,8 +8,8 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// TestAFindingBlocksOnce checks that a finding blocked by a rule and a condition is counted once.
-func TestAFindingBlocksOnce(t *testing.T) {
+// TestFindingBlocksOnce checks that a finding blocked by a rule and a condition is counted once.
+func TestFindingBlocksOnce(t *testing.T) {
 	chain := model.Policy{ID: 1, Slug: "chain", Product: model.SCA, Conditions: []model.PolicyCondition{{ID: 1, Mode: model.ModeBlock, Severity: model.SeverityLow}}}
 	given := policy.For(model.Project{}, []model.Policy{chain}, []model.ServedRule{served("r", model.SCA, 1, model.ModeBlock, "")})
 	v := policy.Evaluate(policy.Findings{List: []policy.Sighting{{Finding: model.Finding{

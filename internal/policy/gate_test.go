@@ -65,7 +65,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-func TestAProjectIsGivenTheStrictest(t *testing.T) {
+func TestProjectUsesStrictestMode(t *testing.T) {
 	policies := []model.Policy{
 		{ID: 1, Slug: "code", Product: model.SAST, Default: true, Excludes: model.PathGlobs{"vendor"}},
 		{ID: 2, Slug: "pay", Product: model.SAST, Scope: model.PolicyScope{Projects: model.ProjectGlobs{"Acme/pay*"}}, Excludes: model.PathGlobs{"gen", "vendor"}},
@@ -208,7 +208,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-func TestReasonNamesTheWorstFirst(t *testing.T) {
+func TestReasonListsMostSevereFirst(t *testing.T) {
 	var list []policy.Sighting
 	for i, severity := range []model.Severity{1, 2, 3, 4, 1, 1, 1} {
 		list = append(list, policy.Sighting{Finding: model.Finding{RuleName: "r", Path: "p", Line: i, State: model.Unresolved, IssueType: model.SAST, Severity: severity}})

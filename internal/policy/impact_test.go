@@ -7,9 +7,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestRulesThatLeaveWithAPolicy checks that rules of another policy of a project are not reported
+// TestUnservedRules checks that rules of another policy of a project are not reported
 // as unserved.
-func TestRulesThatLeaveWithAPolicy(t *testing.T) {
+func TestUnservedRules(t *testing.T) {
 	policies := []model.Policy{
 		{ID: 1}, {ID: 2, Scope: model.PolicyScope{Projects: model.ProjectGlobs{"acme/*"}}}, {ID: 3, Scope: model.PolicyScope{Tags: []string{"pci"}}},
 	}

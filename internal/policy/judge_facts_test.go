@@ -107,8 +107,8 @@ func idsOf(list []policy.Sighting) (ids []int64) {
 
 const year = 365 * 24 * time.Hour
 
-// TestWhatAJudgeAsksOfFindings checks each fact that affects the result in addition to the report.
-func TestWhatAJudgeAsksOfFindings(t *testing.T) {
+// TestJudgeConsidersFindingFacts checks each fact that affects the result in addition to the report.
+func TestJudgeConsidersFindingFacts(t *testing.T) {
 	both := model.PolicyCondition{Severity: model.SeverityLow}
 	for name, c := range map[string]struct {
 		change func(*judging)
@@ -212,8 +212,8 @@ func TestWhatAJudgeAsksOfFindings(t *testing.T) {
 	}
 }
 
-// TestAJudgeReadsNoMoreThanItNeeds checks which data is read, and that read errors are returned.
-func TestAJudgeReadsNoMoreThanItNeeds(t *testing.T) {
+// TestJudgeReadsRequiredDataOnly checks which data is read, and that read errors are returned.
+func TestJudgeReadsRequiredDataOnly(t *testing.T) {
 	advised := func(c *judging) {
 		c.findings[topicRef+" "+model.SourceAdvisories] = []model.Finding{dependencyFinding(9)}
 	}
@@ -260,8 +260,8 @@ func TestAJudgeReadsNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// TestNamesOfConditions checks descriptions of findings with missing data.
-func TestNamesOfConditions(t *testing.T) {
+// TestSightingExplained checks descriptions of findings with missing data.
+func TestSightingExplained(t *testing.T) {
 	for want, change := range map[string]func(*policy.Sighting){
 		"CVE-2026-1 at p:3 (because)":                                  func(s *policy.Sighting) { s.Supply.Package = "" },
 		"lib 1.0 has CVE-2026-1 at p:3 (no fix is available; because)": func(s *policy.Sighting) { s.Supply.Vulnerability = "" },

@@ -6,9 +6,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestCountKnowsAsManyAsThePrimaryBranchHad checks sightings of equal code in one lineage. As many
+// TestCountLimitsKnownToPrimaryBranch checks sightings of equal code in one lineage. As many
 // are known as the primary branch had, and a further copy is new.
-func TestCountKnowsAsManyAsThePrimaryBranchHad(t *testing.T) {
+func TestCountLimitsKnownToPrimaryBranch(t *testing.T) {
 	finding := func(n byte) model.Finding {
 		return model.Finding{ID: int64(n), Identity: model.Identity{Kind: model.IdentityMatchBased, Hash: model.Digest{n}}, CodeHash: model.Digest{1}}
 	}
@@ -46,9 +46,9 @@ func TestCountKnowsAsManyAsThePrimaryBranchHad(t *testing.T) {
 	}
 }
 
-// TestCountInItsOrder checks which of several candidates are known first, and that others do not
+// TestCountOrder checks which of several candidates are known first, and that others do not
 // have the lineage's triage decision.
-func TestCountInItsOrder(t *testing.T) {
+func TestCountOrder(t *testing.T) {
 	of := func(id int64, n byte, kind model.IssueType, path string) model.Finding {
 		return model.Finding{ID: id, Identity: model.Identity{Kind: model.IdentityMatchBased, Hash: model.Digest{n}}, IssueType: kind, Path: path, CodeHash: model.Digest{1}}
 	}

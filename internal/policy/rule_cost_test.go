@@ -39,9 +39,9 @@ func TestFaultsOfRulesAreBounded(t *testing.T) {
 	}
 }
 
-// TestRulesOfAFileAreBoundedTogether checks the limit for rules that share a long text by YAML
+// TestRulesSharingAliasesAreBounded checks the limit for rules that share a long text by YAML
 // aliases.
-func TestRulesOfAFileAreBoundedTogether(t *testing.T) {
+func TestRulesSharingAliasesAreBounded(t *testing.T) {
 	text := "x: &a " + strings.Repeat("A", 1<<20) + "\nrules:\n"
 	for i := range 2000 {
 		text += fmt.Sprintf("- {id: r%d, message: *a, severity: ERROR, languages: [go], pattern: x}\n", i)
@@ -56,7 +56,7 @@ func TestRulesOfAFileAreBoundedTogether(t *testing.T) {
 	}
 }
 
-func TestRulesGatheredAtOnceAreBounded(t *testing.T) {
+func TestGatheredRulesAreBounded(t *testing.T) {
 	file := func(n int) File {
 		text := "rules:\n"
 		for i := range n {

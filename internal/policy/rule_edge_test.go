@@ -63,8 +63,8 @@ func numbered(key string, n int) string {
 	return strings.Join(list, ", ")
 }
 
-// TestAFaultIsNamedOnce checks that each error is reported once, without errors for valid members.
-func TestAFaultIsNamedOnce(t *testing.T) {
+// TestErrorsAreReportedOnce checks that each error is reported once, without errors for valid members.
+func TestErrorsAreReportedOnce(t *testing.T) {
 	for members, location := range map[string]string{
 		"pattern: x, paths: {include: [a, b], exclude: [c]}": "",
 		"pattern: x, paths: {include: [a]}":                  "",

@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseNamesEveryFault(t *testing.T) {
+func TestParseReportsEveryError(t *testing.T) {
 	rule := func(members string) string { return "rules:\n- {" + members + "}\n" }
 	const rest = "languages: [python], severity: ERROR, message: m"
 	for _, c := range []struct{ file, fault string }{

@@ -2,7 +2,7 @@ package purl
 
 import "testing"
 
-func TestKeysOfOnePackageAreEqual(t *testing.T) {
+func TestKey(t *testing.T) {
 	for _, c := range []struct{ ecosystem, name, want string }{
 		{"PyPI", "Flask_SQLAlchemy", "pypi/flask-sqlalchemy"},
 		{"pypi", "zope..interface", "pypi/zope-interface"},

@@ -74,9 +74,9 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestWokenAtOnce checks that Wake starts jobs immediately. Without it, the queue checks every 2.9
+// TestWakeStartsJobsImmediately checks that Wake starts jobs immediately. Without it, the queue checks every 2.9
 // seconds, or when the next job is due.
-func TestWokenAtOnce(t *testing.T) {
+func TestWakeStartsJobsImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		ctx, stop := context.WithCancel(t.Context())
@@ -124,9 +124,9 @@ func TestWokenAtOnce(t *testing.T) {
 	})
 }
 
-// TestLateWorkGoesOn checks that kinds with DuringShutdown continue until requests have ended, and
+// TestDuringShutdownWorkContinues checks that kinds with DuringShutdown continue until requests have ended, and
 // that other kinds stop.
-func TestLateWorkGoesOn(t *testing.T) {
+func TestDuringShutdownWorkContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory("late", "other")
 		ctx, stop := context.WithCancel(t.Context())

@@ -176,7 +176,7 @@ func TestEachJobIsDoneOnce(t *testing.T) {
 	})
 }
 
-func TestFailuresAreTriedAgainThenEnd(t *testing.T) {
+func TestFailuresAreRetriedThenEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory("flaky", "broken", "hopeless", "panics")
 		var flaky int
@@ -209,7 +209,7 @@ func TestFailuresAreTriedAgainThenEnd(t *testing.T) {
 	})
 }
 
-func TestLongWorkKeepsItsLease(t *testing.T) {
+func TestLongWorkRenewsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory("long")
 		var runs atomic.Int64
@@ -224,7 +224,7 @@ func TestLongWorkKeepsItsLease(t *testing.T) {
 	})
 }
 
-func TestAbandonedJobIsClaimedAgain(t *testing.T) {
+func TestAbandonedJobIsReclaimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory("work")
 		hang := map[string]Work{"work": func(ctx context.Context, _ model.Job) ([]byte, string, error) {
@@ -309,9 +309,9 @@ func TestOutagesUseUpNoAttempt(t *testing.T) {
 	}
 }
 
-// TestAResultThatBreaksTheConnectionEnds checks that such a job uses up its attempts and ends, and
+// TestResultBreakingConnectionUsesUpAttempts checks that such a job uses up its attempts and ends, and
 // that Abandoned is called.
-func TestAResultThatBreaksTheConnectionEnds(t *testing.T) {
+func TestResultBreakingConnectionUsesUpAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory("deadly", "other")
 		m.heavy = true

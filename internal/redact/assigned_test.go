@@ -65,9 +65,9 @@ func FuzzAssigned(f *testing.F) {
 	})
 }
 
-// TestAssignedFindsWhatTheExpressionsDo compares assigned with the regular expressions on random
+// TestAssignedMatchesExpressions compares assigned with the regular expressions on random
 // combinations of the parts that they distinguish.
-func TestAssignedFindsWhatTheExpressionsDo(t *testing.T) {
+func TestAssignedMatchesExpressions(t *testing.T) {
 	parts := []string{
 		"password", "PASSWD", "passphrase", "pwd", "secret", "Token", "credential", "credentials", "authorization", "api", "access", "auth", "app", "client", "key", "KEY",
 		"_", ".", "-", "\"", "'", "`", "]", ")", " ", "\n", "\t", ":", "=", "!", ">", "b", "r", "string", "str", ",", ";", "(", "$", "{", "é", "\xff", "\u017f", "\u212a",
@@ -97,9 +97,9 @@ func assignments() []string {
 	}
 }
 
-// TestTextGrowsWithTheText checks that repeated assignments take linear time. In quadratic time the
+// TestTextRunsInLinearTime checks that repeated assignments take linear time. In quadratic time the
 // test would run for minutes.
-func TestTextGrowsWithTheText(t *testing.T) {
+func TestTextRunsInLinearTime(t *testing.T) {
 	for _, part := range []string{"token=", "token='", "token : ", "key ", `"`, "secret=a(", "password:\n"} {
 		s := strings.Repeat(part, 1<<20/len(part)) + "("
 		if got := Text(s); got != s {

@@ -70,8 +70,8 @@ var kinds = map[string]drawn{
 	},
 }
 
-// TestKindsAreTakenOut checks that credentials of all kinds are redacted in different contexts.
-func TestKindsAreTakenOut(t *testing.T) {
+// TestCredentialKindsAreRedacted checks that credentials of all kinds are redacted in different contexts.
+func TestCredentialKindsAreRedacted(t *testing.T) {
 	for name, draw := range kinds {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
@@ -95,8 +95,8 @@ func TestKindsAreTakenOut(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoSecretStays checks that texts similar to credentials are preserved.
-func TestWhatIsNoSecretStays(t *testing.T) {
+// TestNonSecretsArePreserved checks that texts similar to credentials are preserved.
+func TestNonSecretsArePreserved(t *testing.T) {
 	for _, s := range []string{
 		"the bearer token authentication scheme", "Bearer authentication-required", "basic authentication", "use Basic auth", "Set-Cookie: name=value; Secure",
 		"curl -u $USER:$PASSWORD https://x", "curl -u user:${PW}", "mysql -p$PASSWORD", "sshpass -p \"$PW\" ssh h", "machine h login u password <password>",
@@ -109,9 +109,9 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 	}
 }
 
-// TestLettersOfBothCasesAreAValue checks that a value of letters alone is a secret if its case
+// TestMixedCaseLettersAreSecret checks that a value of letters alone is a secret if its case
 // changes more often than in words.
-func TestLettersOfBothCasesAreAValue(t *testing.T) {
+func TestMixedCaseLettersAreSecret(t *testing.T) {
 	if got := Text(`client_secret="DDpSBQTWnVrxUBNIvxqXLsJh"`); got != `client_secret="`+Mark+`"` {
 		t.Error(got)
 	}

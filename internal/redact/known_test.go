@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPhrasesReplaceAsAReplacerDoes compares Known with strings.NewReplacer, which prefers the
+// TestKnownMatchesStringsReplacer compares Known with strings.NewReplacer, which prefers the
 // longest phrase if the phrases are sorted by descending length.
-func TestPhrasesReplaceAsAReplacerDoes(t *testing.T) {
+func TestKnownMatchesStringsReplacer(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		set := map[string]bool{}
 		for _, s := range rapid.SliceOfN(rapid.StringMatching(`[ab\x00\xff]{6,12}|[abc]{1,3}|abcabc[a-e]{0,140}`), 0, 30).Draw(rt, "phrases") {

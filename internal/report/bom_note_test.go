@@ -40,9 +40,9 @@ func property(name, value string) string {
 	return string(text)
 }
 
-// TestNotesOfOthers checks that notes in a foreign document have no more effect than a lockfile of
+// TestForeignSBOMNotes checks that notes in a foreign document have no more effect than a lockfile of
 // that name.
-func TestNotesOfOthers(t *testing.T) {
+func TestForeignSBOMNotes(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		want string
@@ -62,10 +62,10 @@ func TestNotesOfOthers(t *testing.T) {
 	}
 }
 
-// TestAnSBOMOfOurs checks that only the inventory of an SBOM written by Redoubt is imported.
+// TestOwnSBOMInventory checks that only the inventory of an SBOM written by Redoubt is imported.
 // Vulnerabilities and analyses are skipped, and a package without a lockfile is known only from a
 // finding.
-func TestAnSBOMOfOurs(t *testing.T) {
+func TestOwnSBOMInventory(t *testing.T) {
 	const said = `"vulnerabilities":[{"id":"CVE-1","analysis":{"state":"not_affected"},"affects":[{"ref":"p"}]},{"id":"CVE-2","affects":[{"ref":"p"}]}]`
 	for name, c := range map[string]struct{ text, want string }{
 		"held by a lockfile": {componentWith(property("lockfile", "yarn.lock"), property("transitivity", "direct")), "yarn.lock:0 npm p 1 direct"},
@@ -105,9 +105,9 @@ func TestSourceInfo(t *testing.T) {
 	}
 }
 
-// TestNotesThatMultiply checks that a short document with millions of places and edges is read
+// TestSBOMNoteExpansionIsBounded checks that a short document with millions of places and edges is read
 // within limits.
-func TestNotesThatMultiply(t *testing.T) {
+func TestSBOMNoteExpansionIsBounded(t *testing.T) {
 	const packages, lockfiles, limit = 60, 60, 7_000
 	var properties, components, needs, edges, affects []string
 	for i := range lockfiles {

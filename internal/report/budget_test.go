@@ -12,9 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
-// TestUploadsOfSmallestItems checks that small uploads with many minimal items are rejected because
+// TestMinimalItemUploadsAreBounded checks that small uploads with many minimal items are rejected because
 // of the memory they would need.
-func TestUploadsOfSmallestItems(t *testing.T) {
+func TestMinimalItemUploadsAreBounded(t *testing.T) {
 	const many = 400_000
 	list := func(head, item, tail string) string {
 		return head + item + strings.Repeat(","+item, many-1) + tail
@@ -46,8 +46,8 @@ func TestUploadsOfSmallestItems(t *testing.T) {
 	}
 }
 
-// TestAdviceOnSize checks that parts uploaded according to the advice do not replace each other.
-func TestAdviceOnSize(t *testing.T) {
+// TestSplitUploadAdvice checks that parts uploaded according to the advice do not replace each other.
+func TestSplitUploadAdvice(t *testing.T) {
 	list := func(head, item string) string { return head + item + strings.Repeat(","+item, 400_000) + `]}` }
 	for name, c := range map[string]struct{ text, advice string }{
 		"a bill of materials": {list(`{"bomFormat":"CycloneDX","specVersion":"1.5","components":[`, `{"name":"a","version":"1"}`), "files of different names, each in a separate upload"},
@@ -61,8 +61,8 @@ func TestAdviceOnSize(t *testing.T) {
 	}
 }
 
-// TestFilesShareTheRoom checks that the memory limit applies to all files of an upload together.
-func TestFilesShareTheRoom(t *testing.T) {
+// TestFilesShareMemoryLimit checks that the memory limit applies to all files of an upload together.
+func TestFilesShareMemoryLimit(t *testing.T) {
 	const item = `{"ruleId":"a","analysisTarget":{"uri":"b"}}`
 	text := `{"runs":[{"results":[` + item + strings.Repeat(","+item, 15_000) + `]}]}`
 	var r Reading
@@ -83,8 +83,8 @@ func TestFilesShareTheRoom(t *testing.T) {
 	}
 }
 
-// TestEmptyResultsAreNotKept checks that results without a rule are refused immediately.
-func TestEmptyResultsAreNotKept(t *testing.T) {
+// TestResultsWithoutRuleAreRejected checks that results without a rule are refused immediately.
+func TestResultsWithoutRuleAreRejected(t *testing.T) {
 	text := `{"runs":[{"results":[{"ruleId":"a","analysisTarget":{"uri":"b"}}` + strings.Repeat(`,{}`, 20_001) + `]}]}`
 	reports, err := Read(strings.NewReader(text), format.Options{Name: "x.sarif"})
 	if err != nil || len(reports[0].Refused) != model.MaxRefused || reports[0].CountRefused() != 20_001 {
@@ -106,9 +106,9 @@ func TestDeepComponents(t *testing.T) {
 	}
 }
 
-// TestMetavariablesThatStandForOthers checks that nested metavariables are limited. Without a limit
+// TestNestedMetavariablesAreBounded checks that nested metavariables are limited. Without a limit
 // their formula would have about 10^18 bytes.
-func TestMetavariablesThatStandForOthers(t *testing.T) {
+func TestNestedMetavariablesAreBounded(t *testing.T) {
 	var metavars strings.Builder
 	name := "$LONGNAME"
 	for i := range 8 {
@@ -130,9 +130,9 @@ func TestMetavariablesThatStandForOthers(t *testing.T) {
 	}
 }
 
-// TestTextsThatManyResultsShare checks that long texts shared by many results count for each,
+// TestSharedTextsCountPerResult checks that long texts shared by many results count for each,
 // because each result stores a copy.
-func TestTextsThatManyResultsShare(t *testing.T) {
+func TestSharedTextsCountPerResult(t *testing.T) {
 	text := strings.Repeat("x", 60<<10)
 	for name, test := range map[string]struct {
 		format format.Format

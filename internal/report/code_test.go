@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/report/format"
 )
 
-// TestLongCodeIsKnownAsAWhole checks that truncated code is distinguished by a hash of the whole
+// TestTruncatedCodeHashCoversWholeCode checks that truncated code is distinguished by a hash of the whole
 // code. The hash is independent of the layout.
-func TestLongCodeIsKnownAsAWhole(t *testing.T) {
+func TestTruncatedCodeHashCoversWholeCode(t *testing.T) {
 	for name, document := range map[string]string{
 		"sarif":  `{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"bandit","rules":[{"id":"r"}]}},"results":[{"ruleId":"r","message":{"text":"m"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a.py"},"region":{"startLine":1,"snippet":{"text":%q}}}}]}]}]}`,
 		"gitlab": `{"version":"15.0.7","scan":{"analyzer":{"id":"x","name":"x","version":"1","vendor":{"name":"x"}},"scanner":{"id":"x","name":"x","version":"1","vendor":{"name":"x"}},"type":"sast","status":"success","start_time":"2026-01-01T00:00:00","end_time":"2026-01-01T00:00:01"},"vulnerabilities":[{"id":"1","name":"n","message":"m","severity":"High","raw_source_code_extract":%q,"identifiers":[{"type":"x","name":"r","value":"r"}],"location":{"file":"a.py","start_line":1}}]}`,

@@ -9,7 +9,7 @@ import (
 	"github.com/redoubt/redoubt/internal/report/format"
 )
 
-func TestJoinMakesOneReportOfEachSource(t *testing.T) {
+func TestJoinMergesReportsBySource(t *testing.T) {
 	lock := func(path string) *model.Report {
 		return &model.Report{Tool: "lockfile", Inventories: []model.Inventory{{Lockfile: path}}, Refusals: model.Refusals{Refused: []model.Refusal{{Item: "line 3", Reason: "no version"}}}}
 	}
@@ -30,16 +30,16 @@ func TestJoinMakesOneReportOfEachSource(t *testing.T) {
 	}
 }
 
-func TestJoinOfOneFileTellsItemsAsTheyAre(t *testing.T) {
+func TestJoinOfOneFilePreservesItemNames(t *testing.T) {
 	got := join([]file{{name: "x", reports: []*model.Report{{Tool: "t", Refusals: model.Refusals{Refused: []model.Refusal{{Item: "results[0]"}}}}}}})
 	if item := got[0].Refused[0].Item; item != "results[0]" {
 		t.Errorf("the item of the only file is %q", item)
 	}
 }
 
-// TestJoinKeepsWhatOnePartCouldNotParse checks that lines that one part could not parse are
+// TestJoinPreservesUnparsedLines checks that lines that one part could not parse are
 // unparsed in the joined report.
-func TestJoinKeepsWhatOnePartCouldNotParse(t *testing.T) {
+func TestJoinPreservesUnparsedLines(t *testing.T) {
 	part := func(path string, spans ...model.Span) model.PartialFile {
 		return model.PartialFile{Path: path, Spans: spans}
 	}
@@ -56,8 +56,8 @@ func TestJoinKeepsWhatOnePartCouldNotParse(t *testing.T) {
 	}
 }
 
-// TestTooManySpansSkipTheirFile checks the limits of spans per file and per report.
-func TestTooManySpansSkipTheirFile(t *testing.T) {
+// TestSpanLimits checks the limits of spans per file and per report.
+func TestSpanLimits(t *testing.T) {
 	file := func(path string, spans int) model.PartialFile {
 		f := model.PartialFile{Path: path}
 		for i := range spans {

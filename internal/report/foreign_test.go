@@ -91,8 +91,8 @@ func TestEmptyReports(t *testing.T) {
 	}
 }
 
-// TestAllRefused checks that a report is an error if all its items are refused.
-func TestAllRefused(t *testing.T) {
+// TestAllItemsRefused checks that a report is an error if all its items are refused.
+func TestAllItemsRefused(t *testing.T) {
 	item := `{"id":"1","identifiers":[],"location":{}}`
 	good := `{"id":"2","identifiers":[{"type":"a","name":"a","value":"a"}],"location":{"file":"a.py"}}`
 	gitlab := func(items string) string {
@@ -115,9 +115,9 @@ func TestAllRefused(t *testing.T) {
 	}
 }
 
-// TestReportsWithMuchBeforeTheirResults checks that the identifying members may follow after much
+// TestDetectLateIdentifyingMembers checks that the identifying members may follow after much
 // other data.
-func TestReportsWithMuchBeforeTheirResults(t *testing.T) {
+func TestDetectLateIdentifyingMembers(t *testing.T) {
 	const (
 		grypeMatch   = `{"vulnerability":{"id":"CVE-1"},"matchDetails":[],"artifact":{"name":"a","version":"1","type":"npm"}}`
 		semgrepError = `{"code":3,"level":"warn","type":["PartialParsing",[]],"message":"m","path":"a.py"}`

@@ -33,8 +33,8 @@ func TestImageNames(t *testing.T) {
 	}
 }
 
-// TestPlacesInImages checks the paths of findings in files of an image.
-func TestPlacesInImages(t *testing.T) {
+// TestImagePaths checks the paths of findings in files of an image.
+func TestImagePaths(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		want []string
@@ -78,9 +78,9 @@ func TestPlacesInImages(t *testing.T) {
 	}
 }
 
-// TestTheRootOfAFileSystemIsNoBase checks Trivy's SARIF without a folder, in which paths are
+// TestTrivySARIFPathsAreRelative checks Trivy's SARIF without a folder, in which paths are
 // relative to the scanned folder.
-func TestTheRootOfAFileSystemIsNoBase(t *testing.T) {
+func TestTrivySARIFPathsAreRelative(t *testing.T) {
 	reports, err := Read(strings.NewReader(`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"Trivy"}},"originalUriBaseIds":{"ROOTPATH":{"uri":"file:///"}},
 		"results":[{"ruleId":"x","message":{"text":"m"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"web/Dockerfile","uriBaseId":"ROOTPATH"}}}]}]}]}`), format.Options{Name: "report.sarif"})
 	if err != nil || len(reports) != 1 || len(reports[0].Results) != 1 || reports[0].Results[0].Path != "web/Dockerfile" || reports[0].Image != "" {

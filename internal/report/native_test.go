@@ -27,9 +27,9 @@ func readData(t *testing.T, name string) *model.Report {
 	return readOne(t, filepath.Base(name), string(data))
 }
 
-// TestGitleaksAsSARIF checks that both formats of a scan result in the same findings. Findings must
+// TestGitleaksSARIFMatchesJSON checks that both formats of a scan result in the same findings. Findings must
 // persist if the format is changed.
-func TestGitleaksAsSARIF(t *testing.T) {
+func TestGitleaksSARIFMatchesJSON(t *testing.T) {
 	for _, name := range []string{"real/gitleaks-history", "real/gitleaks-redacted"} {
 		native, sarif := readData(t, name+".json"), readData(t, name+".sarif")
 		if len(native.Results) < 3 {
@@ -57,9 +57,9 @@ func TestGitleaksAsSARIF(t *testing.T) {
 	}
 }
 
-// TestNPMAuditOthers checks that failed or truncated audits are errors, and not reports without
+// TestNPMAuditFailures checks that failed or truncated audits are errors, and not reports without
 // findings.
-func TestNPMAuditOthers(t *testing.T) {
+func TestNPMAuditFailures(t *testing.T) {
 	for input, want := range map[string]string{
 		`{"error":{"code":"ENOLOCK","summary":"This command requires an existing lockfile."}}`: "the audit failed: ENOLOCK This command",
 		`{"message":"request to the registry failed"}`:                                         "neither vulnerabilities nor advisories",
@@ -75,8 +75,8 @@ func TestNPMAuditOthers(t *testing.T) {
 	}
 }
 
-// TestOneSecretOfManyTools checks that a secret has the same keyed hash in reports of all tools.
-func TestOneSecretOfManyTools(t *testing.T) {
+// TestSecretHashIsEqualAcrossTools checks that a secret has the same keyed hash in reports of all tools.
+func TestSecretHashIsEqualAcrossTools(t *testing.T) {
 	hashes := map[model.Digest][]string{}
 	for _, name := range []string{"real/gitleaks-history.json", "native/trufflehog.jsonl", "native/gl-secret-detection-report.json"} {
 		for _, res := range readData(t, name).Results {
@@ -95,8 +95,8 @@ func TestOneSecretOfManyTools(t *testing.T) {
 	}
 }
 
-// TestNativeSecretsAreGone checks that secrets are removed from all members of a report.
-func TestNativeSecretsAreGone(t *testing.T) {
+// TestNativeSecretsAreRemoved checks that secrets are removed from all members of a report.
+func TestNativeSecretsAreRemoved(t *testing.T) {
 	const secret = "fakeK7pl3s8Zq2vN5xR1"
 	for name, file := range map[string]string{
 		"gitleaks": `[{"RuleID":"a","Description":"is ` + secret + `","File":"a/` + secret + `","Secret":"` + secret + `","Match":"k=` + secret + `"},
@@ -114,9 +114,9 @@ func TestNativeSecretsAreGone(t *testing.T) {
 	}
 }
 
-// TestStreamsEnd checks that streams truncated within a message are errors. An empty file of a
+// TestTruncatedStreams checks that streams truncated within a message are errors. An empty file of a
 // given format is a scan without findings.
-func TestStreamsEnd(t *testing.T) {
+func TestTruncatedStreams(t *testing.T) {
 	for _, text := range []string{`{"DetectorName":"A"}` + "\n" + `{"Det`, `{"DetectorName":"A"}]`, `{"DetectorName":"A"}}`, `{"DetectorName":"A"} x`} {
 		if _, err := Read(strings.NewReader(text), format.Options{Format: format.TruffleHogJSON}); err == nil {
 			t.Errorf("%q was taken", text)
@@ -133,8 +133,8 @@ func TestStreamsEnd(t *testing.T) {
 	}
 }
 
-// TestNativeNoResults checks the products of scans without findings.
-func TestNativeNoResults(t *testing.T) {
+// TestNativeReportsWithoutFindings checks the products of scans without findings.
+func TestNativeReportsWithoutFindings(t *testing.T) {
 	for _, test := range []struct {
 		as   format.Format
 		text string

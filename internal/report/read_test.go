@@ -70,7 +70,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-func TestFormatsNameEveryReader(t *testing.T) {
+func TestEveryReaderHasFormat(t *testing.T) {
 	seen := map[format.Format]bool{}
 	for _, f := range Formats() {
 		seen[f.Format] = true
@@ -83,8 +83,8 @@ func TestFormatsNameEveryReader(t *testing.T) {
 	}
 }
 
-// wholeFiles returns the valid files of testdata, including lockfiles, by name.
-func wholeFiles(t *testing.T) map[string][]byte {
+// validFiles returns the valid files of testdata, including lockfiles, by name.
+func validFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
 	for _, folder := range []string{"testdata", "lockfile/testdata"} {
@@ -101,10 +101,10 @@ func wholeFiles(t *testing.T) map[string][]byte {
 	return files
 }
 
-// TestTruncated checks that truncated reports are errors. Lockfiles in a line format are excluded,
+// TestTruncatedReports checks that truncated reports are errors. Lockfiles in a line format are excluded,
 // because truncation cannot be detected.
-func TestTruncated(t *testing.T) {
-	for name, data := range wholeFiles(t) {
+func TestTruncatedReports(t *testing.T) {
+	for name, data := range validFiles(t) {
 		as, err := Detect(name, data)
 		if err != nil || as == format.Lockfile && !strings.HasSuffix(name, ".json") {
 			continue
@@ -124,9 +124,9 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestReaders checks that compression, short reads and byte order marks do not change the report.
-func TestReaders(t *testing.T) {
-	for name, data := range wholeFiles(t) {
+// TestInputEncodings checks that compression, short reads and byte order marks do not change the report.
+func TestInputEncodings(t *testing.T) {
+	for name, data := range validFiles(t) {
 		if len(data) > 20<<10 {
 			continue
 		}
@@ -216,8 +216,8 @@ func TestDocumentLimit(t *testing.T) {
 	}
 }
 
-// TestDeep checks that deeply nested input is rejected quickly in every format.
-func TestDeep(t *testing.T) {
+// TestDeepNesting checks that deeply nested input is rejected quickly in every format.
+func TestDeepNesting(t *testing.T) {
 	const n = 1 << 20
 	deep := func(begin, again, end string) string { return begin + strings.Repeat(again, n) + end }
 	for name, text := range map[string]string{

@@ -15,9 +15,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// TestFilesOfOneUploadShareWhatTheyKnow checks that secrets and rules for secrets in one file apply
+// TestUploadFilesShareSecrets checks that secrets and rules for secrets in one file apply
 // to other files, independent of their order.
-func TestFilesOfOneUploadShareWhatTheyKnow(t *testing.T) {
+func TestUploadFilesShareSecrets(t *testing.T) {
 	const secret, other = "correct-horse-battery", "staple-correct-horse"
 	files := []struct{ name, text string }{
 		{"gitleaks.sarif", fmt.Sprintf(`{"runs":[{"tool":{"driver":{"name":"gitleaks"}},"results":[{"ruleId":"generic-api-key","locations":[
@@ -85,9 +85,9 @@ func TestSecretsOnOneLineDiffer(t *testing.T) {
 	}
 }
 
-// TestAReportThatWaitedIsReadAgain checks that a restored report uses new knowledge about rules,
+// TestRestoredReportUsesNewRules checks that a restored report uses new knowledge about rules,
 // except for rules that declare their product.
-func TestAReportThatWaitedIsReadAgain(t *testing.T) {
+func TestRestoredReportUsesNewRules(t *testing.T) {
 	reading, err := ReadCIResults(strings.NewReader(`{"findings":[
 		{"check_id":"silent","path":"a.py","line":1,"message":"the key is correct-horse","match_based_id":"m_0","hashes":{"code_hash":"c"},"metadata":{}},
 		{"check_id":"declared","path":"a.py","line":1,"match_based_id":"m_1","hashes":{"code_hash":"d"},"metadata":{"product":"sast"}}]}`), format.Options{Key: testKey})
@@ -112,10 +112,10 @@ func TestAReportThatWaitedIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestRulesKnownLaterAreTheSame checks that results are equal whether a rule is known as a rule for
+// TestSecretRuleOrderDoesNotMatter checks that results are equal whether a rule is known as a rule for
 // secrets before or after Clean. Other rules match the same lines and adjacent ones, with computed
 // ids.
-func TestRulesKnownLaterAreTheSame(t *testing.T) {
+func TestSecretRuleOrderDoesNotMatter(t *testing.T) {
 	known := func(_, rule string) bool { return rule == "acme.silent" }
 	texts := map[string][]byte{"acme.bound": []byte(`{"id":"acme.bound","pattern":"$F($X)"}`), "acme.loose": []byte(`{"id":"acme.loose","pattern":"login(...)"}`)}
 	for _, secret := range []string{"correct-horse-7", "gh" + "p_0123456789abcdefghijABCDEFGHIJ012345"} {
@@ -179,9 +179,9 @@ func matchOn(rule, line, value string, at, column int) string {
 		"metavars":{"$F":{"abstract_content":"login"},"$X":{"abstract_content":%q}},"lines":%q}}`, rule, at, column, at, len(line), value, line)
 }
 
-// TestCodeThatWasRedactedHasAKeyedHash checks that a secret in redacted code has a keyed hash. The
+// TestRedactedCodeHasKeyedHash checks that a secret in redacted code has a keyed hash. The
 // client may have hashed the line before redaction.
-func TestCodeThatWasRedactedHasAKeyedHash(t *testing.T) {
+func TestRedactedCodeHasKeyedHash(t *testing.T) {
 	reading, err := ReadCIResults(strings.NewReader(`{"findings":[{"check_id":"silent","path":"a.py","line":1,"match_based_id":"m_0","hashes":{"code_hash":"c"},"metadata":{}}]}`), format.Options{Key: testKey})
 	if err != nil {
 		t.Fatal(err)

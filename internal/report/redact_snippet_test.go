@@ -36,8 +36,8 @@ func TestBlank(t *testing.T) {
 	}
 }
 
-// TestBlankKnowsOtherFiles checks that a secret in one file or report is removed from all.
-func TestBlankKnowsOtherFiles(t *testing.T) {
+// TestBlankAppliesAcrossFiles checks that a secret in one file or report is removed from all.
+func TestBlankAppliesAcrossFiles(t *testing.T) {
 	reading := &report.Reading{}
 	leaks := `[{"RuleID":"generic","Description":"d","StartLine":1,"EndLine":1,"Match":"x","Secret":"swordfish-nine","File":"a.env","Commit":"","Fingerprint":"f"}]`
 	if err := reading.Add(strings.NewReader(leaks), report.Options{Key: []byte("k"), Format: report.GitleaksJSON}); err != nil {
@@ -52,8 +52,8 @@ func TestBlankKnowsOtherFiles(t *testing.T) {
 	}
 }
 
-// TestBlankKeepsLines checks that the number of lines is preserved for any text.
-func TestBlankKeepsLines(t *testing.T) {
+// TestBlankPreservesLineCount checks that the number of lines is preserved for any text.
+func TestBlankPreservesLineCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOf(rapid.SampledFrom([]string{"\n", "\r\n", key, github, "password = \"" + password + "\"", "-----BEGIN PRIVATE KEY-----", "x", "\"", "https://u:" + password + "@h.example/"})).Draw(t, "parts")
 		code := strings.Join(parts, " ")

@@ -20,9 +20,9 @@ func manyOf(n int, item string) string {
 	return strings.Join(list, ",")
 }
 
-// TestResultsThatNameMuchInFewBytes checks that results with short references to large parts of a
+// TestShortReferencesAreBounded checks that results with short references to large parts of a
 // report are processed within limits.
-func TestResultsThatNameMuchInFewBytes(t *testing.T) {
+func TestShortReferencesAreBounded(t *testing.T) {
 	text := "See [this](1). " + strings.Repeat("x", read.MaxBlock/2)
 	rule := `"tool":{"driver":{"name":"x","rules":[{"id":"r","messageStrings":{"m":{"text":"` + text + `{0}"}}}]}}`
 	asked := func(more string) string {

@@ -129,7 +129,7 @@ func TestSARIFTools(t *testing.T) {
 	}
 }
 
-func TestSARIFIsFinding(t *testing.T) {
+func TestSARIFResultKinds(t *testing.T) {
 	for result, want := range map[string]bool{
 		``:                            true,
 		`"kind":"fail"`:               true,
@@ -207,9 +207,9 @@ func TestSARIFOrder(t *testing.T) {
 	}
 }
 
-// TestSARIFFailsByFile checks that ESLint's failure for one file does not fail the run: the other
+// TestSARIFFileErrorDoesNotFailRun checks that ESLint's failure for one file does not fail the run: the other
 // files were scanned.
-func TestSARIFFailsByFile(t *testing.T) {
+func TestSARIFFileErrorDoesNotFailRun(t *testing.T) {
 	const broken = `{"level":"error","locations":[{"physicalLocation":{"artifactLocation":{"uri":"broken.js"}}}]}`
 	const comment = `{"level":"warning","locations":[{"physicalLocation":{"artifactLocation":{"uri":"a.js"}}}]}`
 	for notifications, want := range map[string]struct {

@@ -47,9 +47,9 @@ func samples(t *testing.T) map[string][]byte {
 	return out
 }
 
-// TestNoStringOfAnyFormatKeepsACredential inserts an address with a password into each string of
+// TestCredentialsRemovedFromAllFormats inserts an address with a password into each string of
 // each format. Neither reports nor errors may contain it.
-func TestNoStringOfAnyFormatKeepsACredential(t *testing.T) {
+func TestCredentialsRemovedFromAllFormats(t *testing.T) {
 	for name, doc := range samples(t) {
 		copies := reporttest.MarkedWords(doc)
 		if json.Valid(doc) {
@@ -88,8 +88,8 @@ func everything(v any) string {
 	return string(data)
 }
 
-// TestNoStringOfSemgrepCIKeepsACredential does the same for the uploads of `semgrep ci`.
-func TestNoStringOfSemgrepCIKeepsACredential(t *testing.T) {
+// TestCredentialsRemovedFromSemgrepCIUploads does the same for the uploads of `semgrep ci`.
+func TestCredentialsRemovedFromSemgrepCIUploads(t *testing.T) {
 	const results = `{"findings":[{"check_id":"a","path":"a.py","line":1,"column":1,"end_line":1,"end_column":2,"message":"m","severity":2,"index":0,"commit_date":"1",
 		"syntactic_id":"s","match_based_id":"m","hashes":{"start_line_hash":"a","end_line_hash":"b","code_hash":"c","pattern_hash":"d"},
 		"metadata":{"source":"s","references":["r"],"category":"security"},"is_blocking":true,"fixed_lines":["f"],

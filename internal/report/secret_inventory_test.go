@@ -54,9 +54,9 @@ func cycloneDXOf(component string) string {
 		"vulnerabilities":[{"id":"CVE-2026-1","affects":[{"ref":"a"}]}]}`
 }
 
-// TestInventoriesHoldNoCredentials inserts addresses with a secret into lockfiles and bills of
+// TestCredentialsRemovedFromInventories inserts addresses with a secret into lockfiles and bills of
 // materials.
-func TestInventoriesHoldNoCredentials(t *testing.T) {
+func TestCredentialsRemovedFromInventories(t *testing.T) {
 	for file, text := range carriers {
 		t.Run(file, func(t *testing.T) {
 			kept := false
@@ -88,9 +88,9 @@ func TestInventoriesHoldNoCredentials(t *testing.T) {
 	}
 }
 
-// TestInventoriesKeepWhatIsNoSecret checks that versions and addresses without secrets are
+// TestInventoriesWithoutSecretsAreUnchanged checks that versions and addresses without secrets are
 // unchanged.
-func TestInventoriesKeepWhatIsNoSecret(t *testing.T) {
+func TestInventoriesWithoutSecretsAreUnchanged(t *testing.T) {
 	for _, version := range []string{
 		"git+ssh://git@github.com/acme/left.git#0123456789abcdef0123456789abcdef01234567", "1.0.0-0.20230101000000-0123456789ab",
 		"https://pkg.example.com/left.tgz?key=value", "git+https://${TOKEN}@github.com/acme/left", "file:../left", "0.0.0-sha.0123456789abcdef0123456789abcdef",
@@ -114,9 +114,9 @@ func TestInventoriesKeepWhatIsNoSecret(t *testing.T) {
 	}
 }
 
-// TestInventoriesAreScrubbed checks that a secret in another file is removed from suppliers and
+// TestSecretsRemovedFromInventories checks that a secret in another file is removed from suppliers and
 // paths of lockfiles.
-func TestInventoriesAreScrubbed(t *testing.T) {
+func TestSecretsRemovedFromInventories(t *testing.T) {
 	const secret = "swordfish-nine"
 	reading := &report.Reading{}
 	for name, text := range map[string]string{

@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// TestWhichRulesLookForSecrets checks how rules for secrets are recognized in formats that do not
+// TestSecretRuleDetection checks how rules for secrets are recognized in formats that do not
 // mark them.
-func TestWhichRulesLookForSecrets(t *testing.T) {
+func TestSecretRuleDetection(t *testing.T) {
 	known := func(tool, name string) bool { return tool == "semgrep" && name == "acme.tokens" }
 	for _, test := range []struct {
 		name, rule, metadata, tags string
@@ -54,8 +54,8 @@ func TestWhichRulesLookForSecrets(t *testing.T) {
 	}
 }
 
-// TestSARIFTellsSecretsApartAsJSONDoes checks that a secret has the same hash in both formats.
-func TestSARIFTellsSecretsApartAsJSONDoes(t *testing.T) {
+// TestSecretHashIsEqualInSARIFAndJSON checks that a secret has the same hash in both formats.
+func TestSecretHashIsEqualInSARIFAndJSON(t *testing.T) {
 	const rule = "generic.secrets.x"
 	var hashes []model.Digest
 	for name, file := range map[string]string{"x.json": semgrepWithLine(rule, "", "hunter2"), "x.sarif": sarifWithLine(rule, "", "hunter2")} {
@@ -85,8 +85,8 @@ func sarifWithLine(rule, properties, secret string) string {
 		rule, properties, rule, secret, 7+len(secret), secret)
 }
 
-// TestBanditQuotesNoPassword checks Bandit's rules for passwords in code.
-func TestBanditQuotesNoPassword(t *testing.T) {
+// TestBanditPasswordsAreRedacted checks Bandit's rules for passwords in code.
+func TestBanditPasswordsAreRedacted(t *testing.T) {
 	for _, test := range []struct{ name, rule, value, code, want string }{
 		{"a string", "B105", "hunter2", `p = 'hunter2'`, `p = '[REDACTED]'`},
 		{"an argument", "B106", "hunter2", `login(u, password="hunter2", host="x")`, `login(u, password="[REDACTED]", host="[REDACTED]")`},

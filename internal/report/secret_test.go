@@ -16,9 +16,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// TestNoSecretSurvives inserts a secret into all members of a report that may contain one, and
+// TestSecretsRemovedFromReports inserts a secret into all members of a report that may contain one, and
 // checks that it is removed.
-func TestNoSecretSurvives(t *testing.T) {
+func TestSecretsRemovedFromReports(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		secret := rapid.StringMatching(`[A-Za-z0-9+/=_!$%^&*-]{8,40}[0-9]`).Draw(rt, "secret")
 		switch rapid.IntRange(0, 4).Draw(rt, "kind") {
@@ -73,9 +73,9 @@ func assertGone(t *testing.T, rt *rapid.T, name, file, secret string) {
 	})
 }
 
-// TestNoSecretSurvivesACut checks that no significant part of a secret remains if it is truncated
+// TestTruncatedSecretsAreRemoved checks that no significant part of a secret remains if it is truncated
 // by a limit.
-func TestNoSecretSurvivesACut(t *testing.T) {
+func TestTruncatedSecretsAreRemoved(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		secret := rapid.StringMatching(`[A-Za-z0-9]{20,300}`).Draw(rt, "secret")
 		before := rapid.IntRange(-10, len(secret)+10).Draw(rt, "bytes of it before the limit")
@@ -109,9 +109,9 @@ func TestNoSecretSurvivesACut(t *testing.T) {
 	})
 }
 
-// TestNoSecretSurvivesInAPath checks secrets in paths, which are unescaped and cleaned, and quoted
+// TestSecretsRemovedFromPaths checks secrets in paths, which are unescaped and cleaned, and quoted
 // in refusals.
-func TestNoSecretSurvivesInAPath(t *testing.T) {
+func TestSecretsRemovedFromPaths(t *testing.T) {
 	const secret = `p%40ss//w0rd\x"Zz%41`
 	file := fmt.Sprintf(`{"runs":[{"tool":{"driver":{"name":"gitleaks"}},"results":[
 		{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":%q},"region":{"snippet":{"text":%q}}}}]},
@@ -129,9 +129,9 @@ func TestNoSecretSurvivesInAPath(t *testing.T) {
 	}
 }
 
-// TestSearchForSecretsIsBounded checks that the phrases to search have a limited length. Otherwise
+// TestSecretSearchIsBounded checks that the phrases to search have a limited length. Otherwise
 // many secrets with a common prefix make the search slow.
-func TestSearchForSecretsIsBounded(t *testing.T) {
+func TestSecretSearchIsBounded(t *testing.T) {
 	r := secrets.NewRedactor(nil)
 	for n := secrets.MinSecret; n < 1000; n++ {
 		r.Remember(strings.Repeat("a", n) + "b")
@@ -201,9 +201,9 @@ func TestSecretHash(t *testing.T) {
 	}
 }
 
-// TestCommonWordsStay checks that words in a match do not remove parts of paths, names and other
+// TestCommonWordsAreNotRedacted checks that words in a match do not remove parts of paths, names and other
 // findings.
-func TestCommonWordsStay(t *testing.T) {
+func TestCommonWordsAreNotRedacted(t *testing.T) {
 	r := readOne(t, "x", `{"skipped_rules":[],"results":[
 		{"check_id":"s","path":"a.py","start":{"line":1,"col":1},"end":{"line":1,"col":60},"extra":{"metadata":{"product":"secrets"},
 		 "lines":"client(\"production\", hmac=\"sha256\", key=\"k3y-0123456789\")","metavars":{"$F":{"abstract_content":"client"},"$N":{"abstract_content":"production"}}}},

@@ -41,9 +41,9 @@ const (
 	alnum       = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 )
 
-// TestCredentialsOfKnownShapesAreBlanked checks that credentials in known formats are redacted in
+// TestKnownCredentialFormatsAreRedacted checks that credentials in known formats are redacted in
 // the texts of any finding, which remains a code finding.
-func TestCredentialsOfKnownShapesAreBlanked(t *testing.T) {
+func TestKnownCredentialFormatsAreRedacted(t *testing.T) {
 	for name, draw := range shaped {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
@@ -68,8 +68,8 @@ func TestCredentialsOfKnownShapesAreBlanked(t *testing.T) {
 	}
 }
 
-// TestWhatIsTakenForASecret checks texts in which the secret is between « and ».
-func TestWhatIsTakenForASecret(t *testing.T) {
+// TestSecretDetection checks texts in which the secret is between « and ».
+func TestSecretDetection(t *testing.T) {
 	for _, marked := range []string{
 		`password = "«S3cret-Pass»"`, `DB_PASSWORD: '«hunter2hunter2»'`, `{"api_key": "«a81c9e02f7»"}`, `headers["Authorization"] = "Bearer «k3y.0123456789abc»"`,
 		`const apiKey: string = '«abcd1234efgh»'`, `var token string = "«t0k3n-value-1!»"`, `client_secret := "«f47ac10b-58cc-4372-a567-0e02b2c3d479»"`,
@@ -100,9 +100,9 @@ func unmark(marked string) (text, want string) {
 	return strings.NewReplacer("«", "", "»", "").Replace(marked), b.String()
 }
 
-// TestWhatIsNoSecretStays checks that similar texts, and code about secrets without a secret, are
+// TestNonSecretsAreUnchanged checks that similar texts, and code about secrets without a secret, are
 // unchanged.
-func TestWhatIsNoSecretStays(t *testing.T) {
+func TestNonSecretsAreUnchanged(t *testing.T) {
 	for _, s := range []string{
 		`password = os.getenv("DB_PASSWORD_1")`, `password = config["db_password_2"]`, `token_url = "https://idp.test/oauth2/token"`, `password = ""`,
 		`secret = "${SECRET_1}"`, `password: "{{ vault_password_1 }}"`, `token = "csrfmiddlewaretoken"`, `password_field = "input-4711-x"`,
@@ -121,9 +121,9 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 	}
 }
 
-// TestNoHashIdOrImageIsASecret checks random hashes, ids and images that are not assigned to a name
+// TestHashesAndIDsAreNotSecrets checks random hashes, ids and images that are not assigned to a name
 // of a secret.
-func TestNoHashIdOrImageIsASecret(t *testing.T) {
+func TestHashesAndIDsAreNotSecrets(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		bytes := rapid.SliceOfN(rapid.Byte(), 16, 64).Draw(rt, "bytes")
 		text := hex.EncodeToString(bytes)
@@ -140,9 +140,9 @@ func TestNoHashIdOrImageIsASecret(t *testing.T) {
 	})
 }
 
-// TestBlankingTwiceChangesNothing checks that redaction is idempotent, because stored scans are
+// TestRedactionIsIdempotent checks that redaction is idempotent, because stored scans are
 // read again.
-func TestBlankingTwiceChangesNothing(t *testing.T) {
+func TestRedactionIsIdempotent(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		parts := rapid.SliceOf(rapid.SampledFrom([]string{
 			"password", "token", " = ", ": ", `"`, "'", "hunter2-1x", "\n", "a://b:", "c9d8@e", "-----BEGIN PRIVATE KEY-----", "0123456789abcdefABCDEF", "{", "}",
@@ -155,9 +155,9 @@ func TestBlankingTwiceChangesNothing(t *testing.T) {
 	})
 }
 
-// TestPrivateKeysAreBlanked checks that a key is redacted and its header preserved, even if the
+// TestPrivateKeysAreRedacted checks that a key is redacted and its header preserved, even if the
 // snippet lacks its end.
-func TestPrivateKeysAreBlanked(t *testing.T) {
+func TestPrivateKeysAreRedacted(t *testing.T) {
 	const begin, end = "-----BEGIN RSA PRIVATE " + "KEY-----", "-----END RSA PRIVATE KEY-----"
 	body := "\nMIIEpAIBAAKCAQEAx5Z2n0\nq8y7GZ1c2v3b4n5m6\n"
 	for text, want := range map[string]string{begin + body + end: begin + secrets.Redacted + end, begin + body: begin + secrets.Redacted, "x\n" + begin + body + end + "\ny": "x\n" + begin + secrets.Redacted + end + "\ny"} {
@@ -167,9 +167,9 @@ func TestPrivateKeysAreBlanked(t *testing.T) {
 	}
 }
 
-// TestRulesAboutSecretsInCodeQuoteNone checks that the strings of rules about hardcoded secrets are
+// TestHardcodedSecretRuleStringsAreRemoved checks that the strings of rules about hardcoded secrets are
 // removed from code, message and data flow.
-func TestRulesAboutSecretsInCodeQuoteNone(t *testing.T) {
+func TestHardcodedSecretRuleStringsAreRemoved(t *testing.T) {
 	file := func(rule, message string) string {
 		return fmt.Sprintf(`{"skipped_rules":[],"results":[{"check_id":%q,"path":"a.py","start":{"line":1,"col":1},"end":{"line":1,"col":40},"extra":{"metadata":{},
 			"message":%q,"lines":"jwt.encode(claims, 'letmein', algorithm=x)",

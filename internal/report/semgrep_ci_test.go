@@ -51,8 +51,8 @@ func TestReadCIResults(t *testing.T) {
 	}
 }
 
-// TestOlderResults checks results of older versions, which contain dependencies, and renamed files.
-func TestOlderResults(t *testing.T) {
+// TestReadOlderCIResults checks results of older versions, which contain dependencies, and renamed files.
+func TestReadOlderCIResults(t *testing.T) {
 	rep := readCI(t, `{"findings":[],"ignores":[],"searched_paths":["new.py","again.py"],"skipped_paths":["old.py","again.py","c.py"],"renamed_paths":["old.py","again.py"],"rule_ids":[],
 		"dependencies":{"yarn.lock":[{"package":"lodash","version":"4.17.20","ecosystem":"npm","transitivity":"direct"}],"go.mod":[]}}`, testKey)
 	if diff := cmp.Diff([]string{"again.py", "c.py"}, rep.Skipped); diff != "" {
@@ -142,8 +142,8 @@ func FuzzReadCI(f *testing.F) {
 	})
 }
 
-// TestUploadHidesNothing checks that uploads contain muted results, which only plain JSON may omit.
-func TestUploadHidesNothing(t *testing.T) {
+// TestUploadIncludesMutedResults checks that uploads contain muted results, which only plain JSON may omit.
+func TestUploadIncludesMutedResults(t *testing.T) {
 	if rep := readCI(t, `{"findings":[],"ignores":[],"searched_paths":[],"rule_ids":[]}`, nil); rep.HidesMuted {
 		t.Errorf("the upload hides what is muted: %+v", rep)
 	}

@@ -121,9 +121,9 @@ func (m caseMaker) draw() idCase {
 	return c
 }
 
-// TestSemgrepIDsAgainstTheScanner compares ids of random matches with those of the real scanner's
+// TestSemgrepIDsMatchScanner compares ids of random matches with those of the real scanner's
 // functions.
-func TestSemgrepIDsAgainstTheScanner(t *testing.T) {
+func TestSemgrepIDsMatchScanner(t *testing.T) {
 	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
 	if semgrep == "" {
 		t.Skip("REDOUBT_TEST_SEMGREP names no semgrep: run make setup, which installs the pinned one into .cache/venv, and make test")
@@ -215,9 +215,9 @@ func recordedTexts(t *testing.T) func(name string) []byte {
 	return func(name string) []byte { return texts[name] }
 }
 
-// TestReportHasTheIDsOfItsUpload checks that the report of the recorded run has the ids of its
+// TestReportIDsMatchUpload checks that the report of the recorded run has the ids of its
 // upload. The report is read with and without fingerprints.
-func TestReportHasTheIDsOfItsUpload(t *testing.T) {
+func TestReportIDsMatchUpload(t *testing.T) {
 	data, err := os.ReadFile("testdata/captures/full.json")
 	if err != nil {
 		t.Fatal(err)
@@ -261,9 +261,9 @@ func TestReportHasTheIDsOfItsUpload(t *testing.T) {
 	}
 }
 
-// TestOtherTextOfTheRuleSaysNothing checks that a different text of a rule does not define the
+// TestDifferentRuleTextIsIgnored checks that a different text of a rule does not define the
 // pattern hash.
-func TestOtherTextOfTheRuleSaysNothing(t *testing.T) {
+func TestDifferentRuleTextIsIgnored(t *testing.T) {
 	data, err := os.ReadFile("testdata/captures/full.json")
 	if err != nil {
 		t.Fatal(err)
@@ -300,9 +300,9 @@ func TestMutedMatchIsCounted(t *testing.T) {
 	}
 }
 
-// TestOtherCodeOfTheGroupIsNotCounted checks that the number in a match_based_id is ignored if the
+// TestMatchIndexIgnoredForOtherCode checks that the number in a match_based_id is ignored if the
 // formula group contains other code.
-func TestOtherCodeOfTheGroupIsNotCounted(t *testing.T) {
+func TestMatchIndexIgnoredForOtherCode(t *testing.T) {
 	result := func(line, code, number string) string {
 		return `{"check_id":"r","path":"a.py","start":{"line":` + line + `,"col":1},"end":{"line":` + line + `,"col":7},
 			"extra":{"severity":"INFO","metadata":{},"lines":"` + code + `","fingerprint":"f_` + number + `"}}`

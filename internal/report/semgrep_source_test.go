@@ -12,9 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/report/semgrep"
 )
 
-// TestCodeOfTheCheckout checks that the lines of matches are read from the scanned file, unless the
+// TestCodeFromCheckout checks that the lines of matches are read from the scanned file, unless the
 // file was changed.
-func TestCodeOfTheCheckout(t *testing.T) {
+func TestCodeFromCheckout(t *testing.T) {
 	const text = "one\n  eval(a);\r\nö = eval(\n  b)\nlast"
 	at := func(line, col, offset int) string {
 		return fmt.Sprintf(`{"line":%d,"col":%d,"offset":%d}`, line, col, offset)
@@ -62,8 +62,8 @@ func TestCodeOfTheCheckout(t *testing.T) {
 	}
 }
 
-// TestCheckoutIsReadOnce checks that each file is read once, up to the limit.
-func TestCheckoutIsReadOnce(t *testing.T) {
+// TestCheckoutFilesAreReadOnce checks that each file is read once, up to the limit.
+func TestCheckoutFilesAreReadOnce(t *testing.T) {
 	var results []string
 	for i := range 30 {
 		results = append(results, fmt.Sprintf(`{"check_id":"r","path":"%d.js","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":3,"offset":2},"extra":{"message":"m","severity":"ERROR","metadata":{},"lines":"requires login"}}`, i%20))
@@ -90,8 +90,8 @@ func TestCheckoutIsReadOnce(t *testing.T) {
 	}
 }
 
-// TestPlacesInLongLines checks positions in bytes and characters in a file with long lines.
-func TestPlacesInLongLines(t *testing.T) {
+// TestPositionsInLongLines checks positions in bytes and characters in a file with long lines.
+func TestPositionsInLongLines(t *testing.T) {
 	var text strings.Builder
 	for i := range 9000 {
 		text.WriteString([]string{"a", "ö", "€\x80\xe2", "𝄞", "b\xe9\x80", "\n"}[(i*i+i/7)%6*min(1, i%97)])
@@ -130,9 +130,9 @@ func widthAt(text string, at int) int {
 	return size
 }
 
-// TestCodeOfAnotherEncoding checks that lines of files in other encodings are decoded as the
+// TestCodeInOtherEncodings checks that lines of files in other encodings are decoded as the
 // scanner does.
-func TestCodeOfAnotherEncoding(t *testing.T) {
+func TestCodeInOtherEncodings(t *testing.T) {
 	for text, want := range map[string]string{
 		"// h\xe9\xe8lo\n/* \xe9\xe8 */ eval(b);\n":             "/* \uFFFD\uFFFD */ eval(b);",
 		"// \x93\xfa\x96{\n/* \x93\xfa\x96{ */ eval(b);\n":      "/* \uFFFD\uFFFD\uFFFD{ */ eval(b);",
@@ -152,9 +152,9 @@ func TestCodeOfAnotherEncoding(t *testing.T) {
 	}
 }
 
-// TestCheckoutGivesNoMoreThanThereIsRoomFor checks that the code of many results with the same long
+// TestCheckoutCodeIsBounded checks that the code of many results with the same long
 // line is limited. The limit is that of a report of the same length.
-func TestCheckoutGivesNoMoreThanThereIsRoomFor(t *testing.T) {
+func TestCheckoutCodeIsBounded(t *testing.T) {
 	const results = 5000
 	one := `{"check_id":"r","path":"a.js","start":{"line":1,"col":1,"offset":0},"end":{"line":1,"col":3,"offset":2},"extra":{"message":"m","severity":"ERROR","metadata":{},"lines":"requires login"}}`
 	reports, err := Read(strings.NewReader(`{"results":[`+strings.Repeat(one+",", results-1)+one+`],"errors":[],"paths":{"scanned":[]}}`), format.Options{Source: func(string) string {

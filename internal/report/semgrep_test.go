@@ -141,8 +141,8 @@ func TestSemgrepFailed(t *testing.T) {
 	}
 }
 
-// TestSemgrepOneRulePerContent checks that only results with equal metadata share a rule.
-func TestSemgrepOneRulePerContent(t *testing.T) {
+// TestSemgrepRulesSharedByMetadata checks that only results with equal metadata share a rule.
+func TestSemgrepRulesSharedByMetadata(t *testing.T) {
 	result := func(metadata string) string {
 		return `{"check_id":"r","path":"a.py","extra":{"severity":"INFO","metadata":` + metadata + `}}`
 	}

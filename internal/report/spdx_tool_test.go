@@ -7,9 +7,9 @@ import (
 	"github.com/redoubt/redoubt/internal/report/format"
 )
 
-// TestAToolIsNamedWithoutItsVersion checks that the source of a bill of materials is its tool,
+// TestToolNameExcludesVersion checks that the source of a bill of materials is its tool,
 // independent of the tool's version.
-func TestAToolIsNamedWithoutItsVersion(t *testing.T) {
+func TestToolNameExcludesVersion(t *testing.T) {
 	for creator, want := range map[string][2]string{
 		"redoubt":                        {"redoubt", ""},
 		"redoubt-1.2.0":                  {"redoubt", "1.2.0"},

@@ -50,8 +50,8 @@ func repeated(n int, list ...string) (all []string) {
 	return all
 }
 
-// TestVEXTimesThatNoAnswerCanHold checks that times outside of the years 1 to 9999 are ignored.
-func TestVEXTimesThatNoAnswerCanHold(t *testing.T) {
+// TestVEXTimesOutOfRangeAreIgnored checks that times outside of the years 1 to 9999 are ignored.
+func TestVEXTimesOutOfRangeAreIgnored(t *testing.T) {
 	for _, at := range []string{"9999-12-31T23:59:59-14:00", "0000-06-01T00:00:00Z", "0001-01-01T00:00:00+14:00"} {
 		text := strings.Replace(openVEXOf([]string{`"pkg:npm/p"`}, "x"), `"version":1`, `"version":1,"timestamp":"`+at+`"`, 1)
 		if d := readText(t, "x.json", text)[0].VEX[0]; !d.IssuedAt.IsZero() {
@@ -60,7 +60,7 @@ func TestVEXTimesThatNoAnswerCanHold(t *testing.T) {
 	}
 }
 
-func TestVEXSaidTwiceIsSaidOnce(t *testing.T) {
+func TestDuplicateVEXProductsAreMerged(t *testing.T) {
 	inside := `{"@id":"urn:x","subcomponents":[{"@id":"pkg:npm/p"},{"@id":"pkg:npm/p"}]}`
 	other := `{"@id":"urn:x","subcomponents":[{"@id":"pkg:npm/q"}]}`
 	for name, test := range map[string]struct {
@@ -86,9 +86,9 @@ func TestVEXSaidTwiceIsSaidOnce(t *testing.T) {
 	}
 }
 
-// TestVEXThatSaysTooMuch checks the limit, which is reached by a text of 64 KiB about a thousand
+// TestVEXSizeLimit checks the limit, which is reached by a text of 64 KiB about a thousand
 // products.
-func TestVEXThatSaysTooMuch(t *testing.T) {
+func TestVEXSizeLimit(t *testing.T) {
 	long := strings.Repeat("x ", read.MaxBlock/2-1)
 	for name, text := range map[string]string{
 		"OpenVEX": openVEXOf(numbered(1100, `"urn:x:%d"`), long),
@@ -112,7 +112,7 @@ func TestVEXThatSaysTooMuch(t *testing.T) {
 	}
 }
 
-func TestCycloneDXThatAffectsTooMuch(t *testing.T) {
+func TestCycloneDXAffectsLimit(t *testing.T) {
 	o := format.Options{Name: "x.json", Limits: format.Limits{Items: 10}}
 	if _, err := Read(strings.NewReader(cycloneDXOf(libP, nil, numbered(9, "pkg:npm/p%d"), "x")), o); !errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("the error of an SBOM is %v", err)
@@ -123,7 +123,7 @@ func TestCycloneDXThatAffectsTooMuch(t *testing.T) {
 	}
 }
 
-func TestNamesOfAVulnerabilityAreBounded(t *testing.T) {
+func TestVulnerabilityNameLimit(t *testing.T) {
 	rep := readText(t, "x.json", cycloneDXOf("", append([]string{"cve-1", "ghsa-1"}, numbered(20_000, "GHSA-%d")...), []string{"pkg:npm/p"}, "x"))[0]
 	names := rep.VEX[0].Statements[0].Names
 	if len(names) < read.MaxList-5 || len(names) > read.MaxList || names[0] != "CVE-1" || names[1] != "GHSA-1" {
@@ -131,9 +131,9 @@ func TestNamesOfAVulnerabilityAreBounded(t *testing.T) {
 	}
 }
 
-// TestNoSecretStaysInVEX checks that secrets are removed from VEX documents
+// TestSecretsRemovedFromVEX checks that secrets are removed from VEX documents
 // (docs/reference/secrets.md).
-func TestNoSecretStaysInVEX(t *testing.T) {
+func TestSecretsRemovedFromVEX(t *testing.T) {
 	secret := "gh" + "p_" + strings.Repeat("a1B2c3", 6)
 	own := `"status_notes":"Redoubt triage: ignored, false_positive. see ` + secret + `",`
 	text := openVEXOf([]string{`"urn:x"`, `"urn:y"`}, "test with "+secret)
@@ -154,9 +154,9 @@ func TestNoSecretStaysInVEX(t *testing.T) {
 	}
 }
 
-// TestWhatMakesADocumentAVEX checks that a document is not an SBOM if it lists only the components
+// TestVEXDetection checks that a document is not an SBOM if it lists only the components
 // it makes statements about.
-func TestWhatMakesADocumentAVEX(t *testing.T) {
+func TestVEXDetection(t *testing.T) {
 	const (
 		libQ    = `{"type":"library","bom-ref":"q","name":"q","version":"1","purl":"pkg:npm/q@1"}`
 		product = `{"type":"application","bom-ref":"app","name":"acme/pay","version":"1","purl":"pkg:github/acme/pay@1"}`

@@ -20,9 +20,9 @@ func reporterOf(secrets api.CloneCredential) *progressReporter {
 	return newProgressReporter(nil, &api.LeasedRun{Token: secretToken, Credential: &secrets, Limits: api.LeasedRunLimits{LogBytes: 1 << 20}})
 }
 
-// TestSecretsAreHiddenWhereverALineIsCut checks each offset in a long line, in messages of the
+// TestSecretsAreHiddenAtEveryCut checks each offset in a long line, in messages of the
 // runner and in the output of programs.
-func TestSecretsAreHiddenWhereverALineIsCut(t *testing.T) {
+func TestSecretsAreHiddenAtEveryCut(t *testing.T) {
 	for before := maxLine - 2*len(secretToken); before < maxLine+2*len(secretToken); before++ {
 		text := strings.Repeat("x", before) + secretToken + strings.Repeat("y", 3*maxLine)
 		for way, write := range map[string]func(*progressReporter){
@@ -42,9 +42,9 @@ func TestSecretsAreHiddenWhereverALineIsCut(t *testing.T) {
 	}
 }
 
-// TestManySecretsInALongLineAreHidden checks lines that removed secrets make shorter, so that more
+// TestManySecretsInLongLineAreHidden checks lines that removed secrets make shorter, so that more
 // of their text is within the limit.
-func TestManySecretsInALongLineAreHidden(t *testing.T) {
+func TestManySecretsInLongLineAreHidden(t *testing.T) {
 	for shift := range len(secretToken) {
 		progress := reporterOf(api.CloneCredential{})
 		progress.lines(strings.NewReader(strings.Repeat("z", shift) + strings.Repeat(secretToken, 1000) + "\n"))
@@ -54,9 +54,9 @@ func TestManySecretsInALongLineAreHidden(t *testing.T) {
 	}
 }
 
-// TestSecretsOfSeveralLinesAreHidden checks that each line of a secret is hidden, also without the
+// TestMultilineSecretsAreHidden checks that each line of a secret is hidden, also without the
 // other lines.
-func TestSecretsOfSeveralLinesAreHidden(t *testing.T) {
+func TestMultilineSecretsAreHidden(t *testing.T) {
 	progress := reporterOf(api.CloneCredential{Password: "b3Blbn", SSHKey: secretKey})
 	progress.lines(strings.NewReader("reading the key\n" + secretKey + fmt.Sprintf("%q\n", secretKey) + "  indented: " + strings.Split(secretKey, "\n")[2] + "!\n"))
 	log := progress.waiting.String()
@@ -81,8 +81,8 @@ func TestNothingIsHiddenWithoutSecrets(t *testing.T) {
 	}
 }
 
-// TestGitsWordsAreCutWithoutSecrets checks that truncated output of git contains no partial secret.
-func TestGitsWordsAreCutWithoutSecrets(t *testing.T) {
+// TestTruncatedGitOutputHidesSecrets checks that truncated output of git contains no partial secret.
+func TestTruncatedGitOutputHidesSecrets(t *testing.T) {
 	const secret = "glpat-0123456789abcdef"
 	for name, said := range map[string]string{
 		"as git prints it": "fatal: " + strings.Repeat("x", 280) + " " + secret + " more",

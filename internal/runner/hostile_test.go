@@ -24,9 +24,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestATreeThatUnfoldsWithoutEndIsRefused checks a tree of some hundred bytes with ten billion
+// TestExponentialTreeIsRejected checks a tree of some hundred bytes with ten billion
 // files.
-func TestATreeThatUnfoldsWithoutEndIsRefused(t *testing.T) {
+func TestExponentialTreeIsRejected(t *testing.T) {
 	b := newBench(t, nil)
 	tree := b.tree(item{"100644", "f", b.blob("x")})
 	for range 10 {
@@ -43,8 +43,8 @@ func TestATreeThatUnfoldsWithoutEndIsRefused(t *testing.T) {
 	}
 }
 
-// TestGitHasABoundOfMemory checks that git fails at its memory limit.
-func TestGitHasABoundOfMemory(t *testing.T) {
+// TestGitMemoryLimit checks that git fails at its memory limit.
+func TestGitMemoryLimit(t *testing.T) {
 	b := newBench(t, nil)
 	g := git{dir: b.dir, home: b.dir, path: os.Getenv("PATH"), stdin: endless{}}
 	_, err := g.run(t.Context(), "-c", "core.bigFileThreshold=100g", "hash-object", "--stdin")
@@ -59,8 +59,8 @@ type endless struct{}
 // Read implements io.Reader.
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// TestLinksThatClimbOverOthersAreLeftOut checks links whose text alone stays in the checkout.
-func TestLinksThatClimbOverOthersAreLeftOut(t *testing.T) {
+// TestLinksThroughOtherLinksAreSkipped checks links whose text alone stays in the checkout.
+func TestLinksThroughOtherLinksAreSkipped(t *testing.T) {
 	b := newBench(t, nil)
 	deep := b.tree(item{"120000", "top", b.blob("../../..")})
 	for _, name := range []string{"c", "b"} {
@@ -89,9 +89,9 @@ func TestLinksThatClimbOverOthersAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestGitGoesWhereTheCheckAllows checks that git connects to the validated address and does not
+// TestGitConnectsToValidatedAddress checks that git connects to the validated address and does not
 // resolve the host itself.
-func TestGitGoesWhereTheCheckAllows(t *testing.T) {
+func TestGitConnectsToValidatedAddress(t *testing.T) {
 	asked := ""
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked = r.Host; w.WriteHeader(http.StatusNotFound) }))
 	defer host.Close()
@@ -191,8 +191,8 @@ func serveGit(conn net.Conn, config *ssh.ServerConfig, repository string) {
 	}
 }
 
-// TestAKeyIsShownByAnAgent checks that the key is in no file, so that a killed fetch leaves none.
-func TestAKeyIsShownByAnAgent(t *testing.T) {
+// TestSSHKeyIsServedByAgent checks that the key is in no file, so that a killed fetch leaves none.
+func TestSSHKeyIsServedByAgent(t *testing.T) {
 	if _, err := exec.LookPath("ssh"); err != nil {
 		t.Skip("install ssh")
 	}
@@ -263,9 +263,9 @@ func TestSecondFetchReportsTheError(t *testing.T) {
 	}
 }
 
-// TestACacheOutlivesAGitThatWasKilled checks that files left by a killed git are removed and do not
+// TestCacheSurvivesKilledGit checks that files left by a killed git are removed and do not
 // block later runs.
-func TestACacheOutlivesAGitThatWasKilled(t *testing.T) {
+func TestCacheSurvivesKilledGit(t *testing.T) {
 	for name, left := range map[string]string{
 		"settings": "config.lock", "ref": "refs/runs/head.lock", "packed refs": "packed-refs.lock", "shallow": "shallow.lock",
 		"pack": "objects/pack/tmp_pack_a1B2c3", "index": "objects/pack/tmp_idx_a1B2c3", "object": "objects/ab/tmp_obj_a1B2c3",
@@ -297,9 +297,9 @@ func TestACacheOutlivesAGitThatWasKilled(t *testing.T) {
 	}
 }
 
-// TestAHostOfPlainFilesIsRefused checks that hosts of plain files ("dumb" HTTP) are rejected.
+// TestDumbHTTPHostIsRejected checks that hosts of plain files ("dumb" HTTP) are rejected.
 // There, git would fetch each missing object of a partial clone with another git, without end.
-func TestAHostOfPlainFilesIsRefused(t *testing.T) {
+func TestDumbHTTPHostIsRejected(t *testing.T) {
 	b := newBench(t, nil)
 	b.commit("refs/heads/main", b.tree(item{"100644", "a.py", b.blob("x")}, b.plan("")))
 	b.git(b.remote, "update-server-info")

@@ -13,7 +13,7 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-func TestARunFetchesScansAndUploads(t *testing.T) {
+func TestRunFetchesScansAndUploads(t *testing.T) {
 	eachIsolation(t, func(b *bench, isolated bool) {
 		first := b.commit("refs/heads/main", b.tree(item{"100644", "a.py", b.blob("old\n")}, b.plan("")))
 		second := b.commit("refs/heads/topic", b.tree(item{"100644", "a.py", b.blob("new\n")}, b.plan("")), first)
@@ -36,9 +36,9 @@ func TestARunFetchesScansAndUploads(t *testing.T) {
 	})
 }
 
-// TestAHostileRepositoryStaysHarmless checks that a hostile repository cannot run code on the
+// TestHostileRepositoryIsContained checks that a hostile repository cannot run code on the
 // runner, access files outside of the checkout, or read a credential.
-func TestAHostileRepositoryStaysHarmless(t *testing.T) {
+func TestHostileRepositoryIsContained(t *testing.T) {
 	eachIsolation(t, func(b *bench, isolated bool) {
 		run := "touch " + b.canary + ".ran"
 		script := b.blob("#!/bin/sh\n" + run + "\n")
@@ -199,8 +199,8 @@ func TestEndIsReportedUntilAccepted(t *testing.T) {
 	}
 }
 
-// TestALostRunStops checks that a lost run stops immediately and reports nothing.
-func TestALostRunStops(t *testing.T) {
+// TestLostRunStops checks that a lost run stops immediately and reports nothing.
+func TestLostRunStops(t *testing.T) {
 	b := newBench(t, nil)
 	b.commit("refs/heads/main", b.tree(b.plan("sleep")))
 	time.AfterFunc(2*time.Second, func() {
@@ -214,9 +214,9 @@ func TestALostRunStops(t *testing.T) {
 	}
 }
 
-// TestARunWhoseTokenIsGoneStops checks that run and runner stop if the token is rejected. The
+// TestRunStopsOnRejectedToken checks that run and runner stop if the token is rejected. The
 // runner can then delete its cache.
-func TestARunWhoseTokenIsGoneStops(t *testing.T) {
+func TestRunStopsOnRejectedToken(t *testing.T) {
 	b := newBench(t, nil)
 	b.commit("refs/heads/main", b.tree(b.plan("sleep")))
 	time.AfterFunc(2*time.Second, func() {
@@ -253,15 +253,15 @@ func TestARunWhoseTokenIsGoneStops(t *testing.T) {
 	}
 }
 
-func TestOnlyOneRunnerWorksInAFolder(t *testing.T) {
+func TestDirectoryHasOneRunner(t *testing.T) {
 	b := newBench(t, nil)
 	if _, err := New(t.Context(), b.runner.Config); err == nil {
 		t.Error("two runners share a folder")
 	}
 }
 
-// TestARunnerThatCannotBeginLeavesItsFolder checks that a failed start releases the directory.
-func TestARunnerThatCannotBeginLeavesItsFolder(t *testing.T) {
+// TestFailedStartReleasesDirectory checks that a failed start releases the directory.
+func TestFailedStartReleasesDirectory(t *testing.T) {
 	path := os.Getenv("PATH")
 	c := Config{Dir: t.TempDir(), Path: path, Isolation: IsolateAlways}
 	t.Setenv("PATH", t.TempDir())
@@ -278,7 +278,7 @@ func TestARunnerThatCannotBeginLeavesItsFolder(t *testing.T) {
 	}
 }
 
-func TestLinksThatStay(t *testing.T) {
+func TestLinkStays(t *testing.T) {
 	for to, want := range map[string]bool{
 		"x": true, "../x": true, "../../x": false, "/x": false, "": false, "..": true, "../..": false, "a/../../y": true, "../.git/config": false, "../.GIT": false, "b\\c": false, "x/../../../y": false,
 	} {

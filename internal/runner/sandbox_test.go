@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestAScannersHomeIsNotShown checks that a scanner can read its installation, but not the home
+// TestScannerHomeIsHidden checks that a scanner can read its installation, but not the home
 // directory that contains its link or file.
-func TestAScannersHomeIsNotShown(t *testing.T) {
+func TestScannerHomeIsHidden(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestThreadsOfASandboxAreBounded reads the limits of a process in a sandbox, and of one that
+// TestSandboxThreadLimit reads the limits of a process in a sandbox, and of one that
 // shares its user namespace with the rest of the machine.
-func TestThreadsOfASandboxAreBounded(t *testing.T) {
+func TestSandboxThreadLimit(t *testing.T) {
 	if os.Getenv("REDOUBT_TEST_BOUND") != "" {
 		if err := boundThreads(); err != nil {
 			t.Fatal(err)

@@ -118,9 +118,9 @@ func BenchmarkDense(b *testing.B) {
 	}
 }
 
-// TestMemoryOfALargeExport checks that the memory allocated is proportional to the size of the
+// TestLargeExportMemory checks that the memory allocated is proportional to the size of the
 // document.
-func TestMemoryOfALargeExport(t *testing.T) {
+func TestLargeExportMemory(t *testing.T) {
 	for output, n := range map[string]int{"cyclonedx 1.6 json": 50_000, "cyclonedx 1.6 xml": 10_000, "spdx 2.3 json": 10_000} {
 		c := large(n)
 		var before, after runtime.MemStats

@@ -84,7 +84,7 @@ func (m *memory) export(t *testing.T, r model.SBOMRequest) (doc []byte) {
 	return doc
 }
 
-func TestExportAsksForTheRightRefs(t *testing.T) {
+func TestExportSelectsRefs(t *testing.T) {
 	tests := []struct {
 		name    string
 		project int64
@@ -137,7 +137,7 @@ func TestExportErrors(t *testing.T) {
 	}
 }
 
-func TestExportListsWhatIsDecided(t *testing.T) {
+func TestExportContainsTriageStates(t *testing.T) {
 	want := map[model.TriageState]string{
 		model.TriageUntriaged: "", model.TriageIgnored: "false_positive", model.TriageReviewing: "in_triage", model.TriageFixing: "exploitable", model.TriageReopened: "",
 	}
@@ -196,7 +196,7 @@ func TestVulnerabilityOf(t *testing.T) {
 	}
 }
 
-func TestSerials(t *testing.T) {
+func TestSerialNumbers(t *testing.T) {
 	if a, b := newSerial(), newSerial(); a == b || !serialPattern.MatchString(a) || a[23] != '4' {
 		t.Errorf("serial numbers %s and %s", a, b)
 	}

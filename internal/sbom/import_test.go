@@ -12,9 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/report"
 )
 
-// TestExportsAreImportedAsTheSamePackages checks that an import of an exported package restores its
+// TestImportRestoresPackageNames checks that an import of an exported package restores its
 // name. Go modules are critical, because package URLs have their names in lower case.
-func TestExportsAreImportedAsTheSamePackages(t *testing.T) {
+func TestImportRestoresPackageNames(t *testing.T) {
 	packages := []model.LockedPackage{
 		{Ecosystem: "cargo", Name: "serde_json", Version: "1.0.100"},
 		{Ecosystem: "gomod", Name: "github.com/Azure/go-autorest", Version: "14.2.0"},

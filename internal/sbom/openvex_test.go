@@ -39,7 +39,7 @@ func TestAnyOpenVEXIsValid(t *testing.T) {
 	})
 }
 
-func TestOpenVEXNeedsSomethingToSay(t *testing.T) {
+func TestOpenVEXRequiresStatements(t *testing.T) {
 	c := sample()
 	c.Projects[0].Vulnerabilities = []Vulnerability{{ID: "CVE-2024-1", Ecosystem: "npm", Package: "a", Version: "1"}}
 	var doc bytes.Buffer

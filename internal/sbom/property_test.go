@@ -53,8 +53,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-// TestReferencesLeadSomewhere checks that refs are unique and every reference has a target.
-func TestReferencesLeadSomewhere(t *testing.T) {
+// TestReferencesResolve checks that refs are unique and every reference has a target.
+func TestReferencesResolve(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		deployment := rapid.Bool().Draw(t, "whole deployment")
 		doc := build(contents(!deployment).Draw(t, "content"), deployment)

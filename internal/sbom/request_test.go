@@ -91,7 +91,7 @@ func TestEveryFormatIsWritten(t *testing.T) {
 	}
 }
 
-func TestWriteRefusesWhatDoesNotFit(t *testing.T) {
+func TestWriteErrors(t *testing.T) {
 	r := request("cyclonedx 1.5 json")
 	c := sample()
 	c.Serial = "urn:uuid:X"
@@ -114,8 +114,8 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
-// TestComponentTypesOf14 checks the replacements of types that CycloneDX 1.4 lacks.
-func TestComponentTypesOf14(t *testing.T) {
+// TestComponentTypesOfCycloneDX14 checks the replacements of types that CycloneDX 1.4 lacks.
+func TestComponentTypesOfCycloneDX14(t *testing.T) {
 	changed := map[string]string{"platform": "application", "device-driver": "firmware", "machine-learning-model": "file", "data": "file"}
 	for _, kind := range ComponentTypes() {
 		for _, version := range []string{"1.4", "1.5", "1.6"} {

@@ -46,8 +46,8 @@ func merged(p Project) Project {
 	return out
 }
 
-// heldBy describes each dependency that an import must restore, with its requirements.
-func heldBy(dependencies []model.Dependency, edges []model.DependencyEdge) map[string]string {
+// describeDependencies describes each dependency that an import must restore, with its requirements.
+func describeDependencies(dependencies []model.Dependency, edges []model.DependencyEdge) map[string]string {
 	name := func(d model.Dependency) string {
 		return d.Lockfile + ": " + d.Ecosystem + " " + d.Name + "@" + d.Version
 	}
@@ -67,8 +67,8 @@ func heldBy(dependencies []model.Dependency, edges []model.DependencyEdge) map[s
 	return held
 }
 
-// comeBack imports a document and returns its dependencies as a project.
-func comeBack(t rapid.TB, output string, doc []byte) Project {
+// importDocument imports a document and returns its dependencies as a project.
+func importDocument(t rapid.TB, output string, doc []byte) Project {
 	t.Helper()
 	reports, err := report.Read(bytes.NewReader(doc), report.Options{Name: "bom"})
 	if err != nil {
@@ -98,11 +98,11 @@ func comeBack(t rapid.TB, output string, doc []byte) Project {
 func checkRoundTrip(t rapid.TB, p Project) {
 	t.Helper()
 	restored := merged(p)
-	want := heldBy(restored.Dependencies, restored.Edges)
+	want := describeDependencies(restored.Dependencies, restored.Edges)
 	for _, output := range billOutputs {
 		c := Content{Serial: sample().Serial, Created: sample().Created, Deployment: "Acme", Projects: []Project{p}}
-		c.Projects = []Project{comeBack(t, output, write(t, request(output), c))}
-		if diff := gocmp.Diff(want, heldBy(c.Projects[0].Dependencies, c.Projects[0].Edges)); diff != "" {
+		c.Projects = []Project{importDocument(t, output, write(t, request(output), c))}
+		if diff := gocmp.Diff(want, describeDependencies(c.Projects[0].Dependencies, c.Projects[0].Edges)); diff != "" {
 			t.Fatalf("%s: something else came back (-had +read):\n%s", output, diff)
 		}
 		again := write(t, request(output), c)
@@ -151,9 +151,9 @@ var projects = rapid.Custom(func(t *rapid.T) Project {
 	return p
 })
 
-// TestProjectsOfADeploymentAreNoPackages checks that an import of a deployment does not contain its
+// TestDeploymentImportExcludesProjects checks that an import of a deployment does not contain its
 // projects as packages.
-func TestProjectsOfADeploymentAreNoPackages(t *testing.T) {
+func TestDeploymentImportExcludesProjects(t *testing.T) {
 	of := func(name string, list ...model.Dependency) Project {
 		return Project{Name: name, Ref: "refs/heads/main", Dependencies: list}
 	}
@@ -166,7 +166,7 @@ func TestProjectsOfADeploymentAreNoPackages(t *testing.T) {
 		r := request(output)
 		r.ProjectID = 0
 		var got []string
-		for _, d := range comeBack(t, output, write(t, r, c)).Dependencies {
+		for _, d := range importDocument(t, output, write(t, r, c)).Dependencies {
 			got = append(got, d.Lockfile+" "+d.Name)
 		}
 		slices.Sort(got)
@@ -176,7 +176,7 @@ func TestProjectsOfADeploymentAreNoPackages(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrittenComesBack(t *testing.T) {
+func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { checkRoundTrip(t, projects.Draw(t, "project")) })
 }
 
@@ -215,7 +215,7 @@ func npmProject(n int) Project {
 	return p
 }
 
-func TestAProjectOf3000ComponentsComesBack(t *testing.T) {
+func TestRoundTrip3000Components(t *testing.T) {
 	p := npmProject(3000)
 	checkRoundTrip(t, p)
 }

@@ -145,8 +145,8 @@ func write(t interface {
 	return buf.Bytes()
 }
 
-// TestValidatorsRefuse checks that the validators reject invalid documents.
-func TestValidatorsRefuse(t *testing.T) {
+// TestValidatorsRejectInvalidDocuments checks that the validators reject invalid documents.
+func TestValidatorsRejectInvalidDocuments(t *testing.T) {
 	for _, output := range jsonOutputs {
 		if err := checkJSON(output, []byte(`{"bomFormat":"Cyclone","specVersion":"1.5","version":1}`)); err == nil {
 			t.Errorf("%s: a wrong document is taken for valid", output)

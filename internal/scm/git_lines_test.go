@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestARefIsFoundAmongAnyNumber checks that a ref is found among many refs whose names end with it.
+// TestRefFoundAmongManyRefs checks that a ref is found among many refs whose names end with it.
 // Any user with push access can create those.
-func TestARefIsFoundAmongAnyNumber(t *testing.T) {
+func TestRefFoundAmongManyRefs(t *testing.T) {
 	const commit = "0123456789012345678901234567890123456789"
 	var told strings.Builder
 	for i := range 5000 {

@@ -46,7 +46,7 @@ func remote(t *testing.T) (address string) {
 	return s.URL + "/acme/payments.git"
 }
 
-func TestPlainRemotesOfGit(t *testing.T) {
+func TestGitRemotes(t *testing.T) {
 	address := remote(t)
 	ask := func(secret string) (model.Repository, error) {
 		h, err := config(loopback).Open(model.Connection{Kind: model.HostGit, BaseURL: address}, model.HostCredential{Kind: model.CredentialPassword, Username: "ci", Secret: secret})
@@ -72,7 +72,7 @@ func TestPlainRemotesOfGit(t *testing.T) {
 	}
 }
 
-func TestKeysAreShownToTheirHostAlone(t *testing.T) {
+func TestSSHHostKeyCheckingAndKeyPrivacy(t *testing.T) {
 	seen := filepath.Join(t.TempDir(), "seen")
 	fake := t.TempDir()
 	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" > '" + seen + "'; printf 'with %s\\n' \"$GIT_SSH_COMMAND\" >> '" + seen + "'; printf 'ref: refs/heads/trunk\\tHEAD\\n'\n"
@@ -102,9 +102,9 @@ func TestKeysAreShownToTheirHostAlone(t *testing.T) {
 	}
 }
 
-// TestFoldersAreNoRemotes checks that a folder is a valid remote only if Config.Local is set. The
+// TestFolderRemotesRequireLocalConfig checks that a folder is a valid remote only if Config.Local is set. The
 // repository's name is the end of the path.
-func TestFoldersAreNoRemotes(t *testing.T) {
+func TestFolderRemotesRequireLocalConfig(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
 		t.Skip("there is no git here: install it")

@@ -104,7 +104,7 @@ func TestHostsGitea(t *testing.T) {
 		t.Errorf("remove the hook twice: %v", err)
 	}
 
-	keepsTickets(t, g, h)
+	checkTickets(t, g, h)
 
 	g.Call(t, http.MethodPatch, "/repos/acme/payments", map[string]any{"name": "money", "archived": true}, nil)
 	renamed, err := h.Repository(ctx, r.HostID)
@@ -162,9 +162,9 @@ func answersReachTheirThread(t *testing.T, g *hosttest.Gitea, ours, adas scm.Hos
 	}
 }
 
-// keepsTickets creates a real issue, finds it by its marker, and reads its state after it is
+// checkTickets creates a real issue, finds it by its marker, and reads its state after it is
 // closed.
-func keepsTickets(t *testing.T, g *hosttest.Gitea, h scm.Host) {
+func checkTickets(t *testing.T, g *hosttest.Gitea, h scm.Host) {
 	t.Helper()
 	tracker, is := h.(scm.Tracker)
 	if !is {

@@ -22,7 +22,7 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
-func TestAppsShowTheirInstallationsToken(t *testing.T) {
+func TestAppUsesInstallationToken(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -123,9 +123,9 @@ func (g *githubApp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestRoundsOfAnAppShareItsToken checks that an app's requests share one token until shortly before
+// TestAppRequestsShareToken checks that an app's requests share one token until shortly before
 // it expires. They also share cached responses, independently of the token.
-func TestRoundsOfAnAppShareItsToken(t *testing.T) {
+func TestAppRequestsShareToken(t *testing.T) {
 	g := newGitHubApp(t)
 	c := config(loopback)
 	c.Clock = func() time.Time { return g.now }
@@ -164,9 +164,9 @@ func TestRoundsOfAnAppShareItsToken(t *testing.T) {
 	}
 }
 
-// TestATokenThatIsRefusedAtOnceIsNotMadeAgain checks that the host's error is returned if it
+// TestRejectedNewTokenIsNotRenewed checks that the host's error is returned if it
 // rejects a new token.
-func TestATokenThatIsRefusedAtOnceIsNotMadeAgain(t *testing.T) {
+func TestRejectedNewTokenIsNotRenewed(t *testing.T) {
 	g := newGitHubApp(t)
 	c := config(loopback)
 	c.Clock = func() time.Time { return g.now }
@@ -206,9 +206,9 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// TestARightThatIsGivenIsUsed checks that a rejected request renews a cached token. A token has the
+// TestRejectedRequestRenewsCachedToken checks that a rejected request renews a cached token. A token has the
 // permissions of the app at its creation. A new token is not renewed again at once.
-func TestARightThatIsGivenIsUsed(t *testing.T) {
+func TestRejectedRequestRenewsCachedToken(t *testing.T) {
 	g := newGitHubApp(t)
 	c := config(loopback)
 	c.Clock, c.Tokens = func() time.Time { return g.now }, scm.NewTokens()

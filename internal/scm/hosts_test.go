@@ -131,7 +131,7 @@ var lacks = map[model.HostKind]string{
 	model.HostGitea: "issue_comment, repository", model.HostGitHub: "issue_comment, repository", model.HostGitLab: "merge_requests_events, note_events",
 }
 
-func TestHostsTellTheSame(t *testing.T) {
+func TestHostsReturnEqualResults(t *testing.T) {
 	for kind, answers := range hosts {
 		t.Run(kind.String(), func(t *testing.T) {
 			p, base := play(t, answers)
@@ -227,9 +227,9 @@ func equal[T any](t *testing.T, what string, err error, got, want T) {
 	}
 }
 
-// TestANameThatAnotherRepositoryTook checks that a repository that reuses a name is not mistaken
+// TestReusedRepositoryName checks that a repository that reuses a name is not mistaken
 // for the original one.
-func TestANameThatAnotherRepositoryTook(t *testing.T) {
+func TestReusedRepositoryName(t *testing.T) {
 	for _, kind := range []model.HostKind{model.HostGitea, model.HostGitHub} {
 		t.Run(kind.String(), func(t *testing.T) {
 			_, base := play(t, hosts[kind])
@@ -248,7 +248,7 @@ func TestANameThatAnotherRepositoryTook(t *testing.T) {
 	}
 }
 
-func TestNamesLeadNowhereElse(t *testing.T) {
+func TestInvalidLoginsAreNotRequested(t *testing.T) {
 	p, base := play(t, hosts[model.HostGitea])
 	h := opened(t, loopback, model.HostGitea, base)
 	for _, login := range []string{"../../../user", "..", "a/b", "x?page=2", "x#"} {

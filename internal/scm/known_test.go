@@ -12,9 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/scm"
 )
 
-// TestHostsAreAskedWhatChanged checks that requests contain the ETag of the cached response of the
+// TestHostsConditionalRequests checks that requests contain the ETag of the cached response of the
 // same credential.
-func TestHostsAreAskedWhatChanged(t *testing.T) {
+func TestHostsConditionalRequests(t *testing.T) {
 	tag, title := `"1"`, "first"
 	var answers []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,9 +50,9 @@ func TestHostsAreAskedWhatChanged(t *testing.T) {
 	equal(t, "how it was answered", nil, strings.Join(answers, " "), "told unchanged told told")
 }
 
-// TestAPageThatComesIsNotHidden checks that a new page of a list is read. GitHub announces it only
+// TestNewListPageIsRead checks that a new page of a list is read. GitHub announces it only
 // in a header and reports the page before it as unchanged.
-func TestAPageThatComesIsNotHidden(t *testing.T) {
+func TestNewListPageIsRead(t *testing.T) {
 	const page = 50
 	requests := page
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -86,9 +86,9 @@ func TestAPageThatComesIsNotHidden(t *testing.T) {
 	}
 }
 
-// TestALargeConnectionLeavesOthersTheirShare checks that a connection that fills the cache replaces
+// TestLargeConnectionEvictsOwnResponses checks that a connection that fills the cache replaces
 // its own oldest responses.
-func TestALargeConnectionLeavesOthersTheirShare(t *testing.T) {
+func TestLargeConnectionEvictsOwnResponses(t *testing.T) {
 	answers := map[string]string{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") + path.Base(r.URL.Path)
@@ -135,8 +135,8 @@ func TestALargeConnectionLeavesOthersTheirShare(t *testing.T) {
 	equal(t, "its oldest then", nil, ask("large", 2*most+8), "told")
 }
 
-// TestLongAnswersAreNotKept checks that long responses are returned in full but not cached.
-func TestLongAnswersAreNotKept(t *testing.T) {
+// TestLongResponsesAreNotCached checks that long responses are returned in full but not cached.
+func TestLongResponsesAreNotCached(t *testing.T) {
 	asked := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked++; r.Header.Get("If-None-Match") != "" {

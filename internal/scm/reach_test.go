@@ -76,7 +76,7 @@ func opened(t testing.TB, reach scm.Reach, kind model.HostKind, address string) 
 	return h
 }
 
-func TestNoHostIsWhereNoneMayBe(t *testing.T) {
+func TestLoopbackHostsAreRejected(t *testing.T) {
 	asked := false
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
 	defer s.Close()
@@ -93,7 +93,7 @@ func TestNoHostIsWhereNoneMayBe(t *testing.T) {
 	}
 }
 
-func TestWhatHostsRefuse(t *testing.T) {
+func TestHostErrors(t *testing.T) {
 	var answer func(w http.ResponseWriter, r *http.Request)
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("another host was asked, with %v", r.Header)

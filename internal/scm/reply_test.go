@@ -42,9 +42,9 @@ var conversations = map[model.HostKind]map[string]string{
 	},
 }
 
-// TestWhatRepliesAnswer checks that all hosts report the threads, edits and bots of comments. A
+// TestReplyThreads checks that all hosts report the threads, edits and bots of comments. A
 // reply must be in the thread of its comment.
-func TestWhatRepliesAnswer(t *testing.T) {
+func TestReplyThreads(t *testing.T) {
 	answers := map[model.HostKind][2]string{
 		model.HostGitea:  {`POST /api/v1/repos/acme/payments/pulls/9/reviews {"comments":[{"path":"a.go","body":"done","new_position":4}],"commit_id":"` + head + `","event":"COMMENT"}`, `POST /api/v1/repos/acme/payments/issues/9/comments {"body":"done"}`},
 		model.HostGitHub: {`POST /api/v3/repos/acme/payments/pulls/9/comments {"body":"done","in_reply_to":22}`, `POST /api/v3/repos/acme/payments/issues/9/comments {"body":"done"}`},
@@ -86,9 +86,9 @@ func TestWhatRepliesAnswer(t *testing.T) {
 	}
 }
 
-// TestWhatWasEdited checks which updates count as edits. Some hosts need a tolerance of a second,
+// TestEditDetection checks which updates count as edits. Some hosts need a tolerance of a second,
 // and resolving a comment counts as an edit.
-func TestWhatWasEdited(t *testing.T) {
+func TestEditDetection(t *testing.T) {
 	list := map[model.HostKind]string{
 		model.HostGitea:  `[{"id":1,"user":{"id":50,"login":"ada"},"created_at":"2026-01-01T00:00:00Z",%s}]`,
 		model.HostGitHub: `[{"id":1,"user":{"id":50,"login":"ada"},"created_at":"2026-01-01T00:00:00Z",%s}]`,
@@ -119,9 +119,9 @@ func TestWhatWasEdited(t *testing.T) {
 	}
 }
 
-// TestAnAnswerToALineThatIsGone checks that a reply to a removed line is added to the change
+// TestReplyToRemovedLine checks that a reply to a removed line is added to the change
 // request.
-func TestAnAnswerToALineThatIsGone(t *testing.T) {
+func TestReplyToRemovedLine(t *testing.T) {
 	p, base := play(t, map[string]string{"POST /api/v1/repos/acme/payments/issues/9/comments": `{"id":25}`})
 	h := opened(t, loopback, model.HostGitea, base)
 	err := h.Reply(t.Context(), model.Repository{FullName: "acme/payments"}, model.ChangeRequest{Number: 9, HeadCommit: head}, scm.Comment{Path: "gone.go", Line: 3}, "done")

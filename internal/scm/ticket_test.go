@@ -55,7 +55,7 @@ var trackers = map[string]struct {
 	}, "SEC", "SEC-7", "/browse/SEC-7", `POST /rest/api/2/issue {"fields":{"description":"*Rule:* {{a\\*b}}\n\n[see|https://redoubt.example/1]","issuetype":{"name":"Task"},"labels":["security","redoubt-abc"],"project":{"key":"SEC"},"summary":"T"}}`},
 }
 
-func TestTrackersKeepTickets(t *testing.T) {
+func TestTrackerTickets(t *testing.T) {
 	for name, c := range trackers {
 		t.Run(name, func(t *testing.T) {
 			p, base := play(t, c.answers)
@@ -102,8 +102,8 @@ func TestTrackersKeepTickets(t *testing.T) {
 	}
 }
 
-// TestTicketsWithoutAnAddress checks that issues with an invalid URL or number are rejected.
-func TestTicketsWithoutAnAddress(t *testing.T) {
+// TestTicketsWithoutValidURL checks that issues with an invalid URL or number are rejected.
+func TestTicketsWithoutValidURL(t *testing.T) {
 	for _, c := range []struct {
 		kind model.HostKind
 		path string
@@ -124,8 +124,8 @@ func TestTicketsWithoutAnAddress(t *testing.T) {
 	}
 }
 
-// TestJiraTextIsNoMarkup checks that markup in untrusted text is escaped.
-func TestJiraTextIsNoMarkup(t *testing.T) {
+// TestJiraMarkupIsEscaped checks that markup in untrusted text is escaped.
+func TestJiraMarkupIsEscaped(t *testing.T) {
 	evil := "[~admin] {noformat} !http://evil.example/x.png! [x|http://evil.example] *b* \\ {{code}} @ada h1. #1"
 	for _, version := range []string{"Server", "Cloud"} {
 		p, base := play(t, map[string]string{"GET /rest/api/2/serverInfo": `{"deploymentType":"` + version + `"}`, "POST /rest/api/2/issue": `{"key":"SEC-7"}`, "POST /rest/api/3/issue": `{"key":"SEC-7"}`})
@@ -177,8 +177,8 @@ func TestJiraCredentials(t *testing.T) {
 	}
 }
 
-// TestReasonsOfJira checks that Jira's errors per field are included in the error message.
-func TestReasonsOfJira(t *testing.T) {
+// TestJiraFieldErrors checks that Jira's errors per field are included in the error message.
+func TestJiraFieldErrors(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"errorMessages":["No project."],"errors":{"summary":"It is too long.","labels":"Not on the screen."}}`: "No project. labels: Not on the screen. summary: It is too long.",
 		`{"errorMessages":[],"errors":{"issuetype":"Specify a valid issue type"}}`:                               "issuetype: Specify a valid issue type",

@@ -20,7 +20,7 @@ func newVault(t testing.TB) *scm.Vault {
 	return scm.NewVault(sealer)
 }
 
-func TestWhatIsSealedOpensForItsConnectionAlone(t *testing.T) {
+func TestSealedSecretsAreBoundToConnection(t *testing.T) {
 	vault := newVault(t)
 	credential := model.HostCredential{Kind: model.CredentialPassword, Username: "ci", Secret: "s3cret-of-host"}
 	c := model.Connection{ID: 2, Name: "ours", Kind: model.HostGitea, BaseURL: "https://git.example"}
@@ -66,9 +66,9 @@ func TestWhatIsSealedOpensForItsConnectionAlone(t *testing.T) {
 	}
 }
 
-// TestWhatWasSealedBeforeAddressesWereBoundOpens checks that secrets without a bound address can be
+// TestSecretsWithoutBoundAddressCanBeOpened checks that secrets without a bound address can be
 // decrypted.
-func TestWhatWasSealedBeforeAddressesWereBoundOpens(t *testing.T) {
+func TestSecretsWithoutBoundAddressCanBeOpened(t *testing.T) {
 	sealer, err := keyring.New(time.Unix(0, 0)).Sealer("connections")
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func signedBy(kind model.HostKind, secret, event, body string) http.Header {
 	return h
 }
 
-func TestWhatWebhooksTell(t *testing.T) {
+func TestWebhookEvents(t *testing.T) {
 	longBranch := strings.Repeat("b", 500) // the maximum length
 	for _, c := range []struct {
 		kind        model.HostKind
@@ -75,7 +75,7 @@ func TestWhatWebhooksTell(t *testing.T) {
 	}
 }
 
-func TestSignaturesOfWebhooks(t *testing.T) {
+func TestWebhookSignatures(t *testing.T) {
 	const body = `{"repository":{"id":3}}`
 	for _, kind := range []model.HostKind{model.HostGitea, model.HostGitHub, model.HostGitLab} {
 		for what, try := range map[string]func() (scm.Event, error){

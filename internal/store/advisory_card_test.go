@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestCardsFollowTheRecords checks that the summary of a group is dropped when one of its records
+// TestAdvisorySummaryIsDroppedOnRecordChange checks that the summary of a group is dropped when one of its records
 // is changed, added or moved.
-func TestCardsFollowTheRecords(t *testing.T) {
+func TestAdvisorySummaryIsDroppedOnRecordChange(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		cards := func() (shown []string) {

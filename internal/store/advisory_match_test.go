@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// heldOn calls Holdings for one ref.
-func heldOn(ctx context.Context, tx *store.Tx, projectID int64, ref string, packages []int64) ([]model.Holding, error) {
+// holdingsOfRef calls Holdings for one ref.
+func holdingsOfRef(ctx context.Context, tx *store.Tx, projectID int64, ref string, packages []int64) ([]model.Holding, error) {
 	lists, err := tx.Holdings(ctx, []model.ProjectRef{{ProjectID: projectID, Ref: ref}}, packages)
 	if err != nil {
 		return nil, err
@@ -19,7 +19,7 @@ func heldOn(ctx context.Context, tx *store.Tx, projectID int64, ref string, pack
 	return lists[0], nil
 }
 
-func TestHoldingsAreWhatIsInForce(t *testing.T) {
+func TestHoldingsReturnsCurrentLockfiles(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/shop")
@@ -31,7 +31,7 @@ func TestHoldingsAreWhatIsInForce(t *testing.T) {
 		other.Ref = "refs/heads/dev"
 		d.state(other)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			all, err := heldOn(ctx, tx, p.ID, main, nil)
+			all, err := holdingsOfRef(ctx, tx, p.ID, main, nil)
 			d.check(err)
 			if len(all) != 2 || all[0].Lockfile != "a.lock" || all[0].Commit != "abc" || all[0].ScanID != 7 || len(all[0].Dependencies) != 1 || len(all[1].Dependencies) != 2 {
 				t.Errorf("%+v", all)
@@ -42,7 +42,7 @@ func TestHoldingsAreWhatIsInForce(t *testing.T) {
 					lodash = append(lodash, id)
 				}
 			}))
-			some, err := heldOn(ctx, tx, p.ID, main, lodash)
+			some, err := holdingsOfRef(ctx, tx, p.ID, main, lodash)
 			d.check(err)
 			if len(some) != 2 || len(some[1].Dependencies) != 1 || some[1].Dependencies[0].Version != "1.0.0" {
 				t.Errorf("%+v", some)
@@ -57,9 +57,9 @@ func TestHoldingsAreWhatIsInForce(t *testing.T) {
 	})
 }
 
-// TestWhatSeveralRefsHoldIsReadTogether checks that reading several refs returns the same as
+// TestHoldingsOfSeveralRefs checks that reading several refs returns the same as
 // reading each of them.
-func TestWhatSeveralRefsHoldIsReadTogether(t *testing.T) {
+func TestHoldingsOfSeveralRefs(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		shop, blog := d.project("acme/shop"), d.project("acme/blog")
@@ -92,7 +92,7 @@ func TestWhatSeveralRefsHoldIsReadTogether(t *testing.T) {
 				together, err := tx.Holdings(ctx, refs, packages)
 				d.check(err)
 				for i, at := range refs {
-					alone, err := heldOn(ctx, tx, at.ProjectID, at.Ref, packages)
+					alone, err := holdingsOfRef(ctx, tx, at.ProjectID, at.Ref, packages)
 					d.check(err)
 					same(t, fmt.Sprint(at, " together with others"), together[i], alone)
 				}
@@ -105,8 +105,8 @@ func TestWhatSeveralRefsHoldIsReadTogether(t *testing.T) {
 	})
 }
 
-// TestHoldingsOfATransactionThatStatesMore checks that a transaction reads its own changes.
-func TestHoldingsOfATransactionThatStatesMore(t *testing.T) {
+// TestHoldingsIncludeUncommittedChanges checks that a transaction reads its own changes.
+func TestHoldingsIncludeUncommittedChanges(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/shop")
@@ -119,11 +119,11 @@ func TestHoldingsOfATransactionThatStatesMore(t *testing.T) {
 				}
 			}))
 			for version := range 3 {
-				held, err := heldOn(ctx, tx, p.ID, main, lodash)
+				held, err := holdingsOfRef(ctx, tx, p.ID, main, lodash)
 				if want := fmt.Sprint(version+1, ".0.0"); err != nil || len(held) != 1 || len(held[0].Dependencies) != 1 || held[0].Dependencies[0].Version != want {
 					t.Fatalf("want lodash %s: %+v %v", want, held, err)
 				}
-				if none, err := heldOn(ctx, tx, p.ID, main, []int64{}); err != nil || len(none) != 1 || len(none[0].Dependencies) != 0 {
+				if none, err := holdingsOfRef(ctx, tx, p.ID, main, []int64{}); err != nil || len(none) != 1 || len(none[0].Dependencies) != 0 {
 					t.Errorf("of no package: %+v %v", none, err)
 				}
 				next := statement(p, "a.lock", dep("npm", "lodash", fmt.Sprint(version+2, ".0.0")), dep("npm", "axios", "1.0.0"))

@@ -54,7 +54,7 @@ func (d tenant) groupsOf(key string) (list []model.AdvisoryGroup) {
 	return list
 }
 
-func TestAdvisoriesAreKeptAndGrouped(t *testing.T) {
+func TestAdvisoriesAreStoredAndGrouped(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		one, two := record("GHSA-1", []string{"npm/a", "npm/b"}, "CVE-1"), record("OSV-2", []string{"npm/a"})
@@ -97,7 +97,7 @@ func TestAdvisoriesAreKeptAndGrouped(t *testing.T) {
 	})
 }
 
-func TestAdvisoryChangesAreFollowedFromVersionToVersion(t *testing.T) {
+func TestAdvisoryChangesByVersion(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		putAdvisories(t, s, record("A-1", []string{"npm/a"}))
@@ -126,9 +126,9 @@ func TestAdvisoryChangesAreFollowedFromVersionToVersion(t *testing.T) {
 	})
 }
 
-// TestAdvisoryGroupsAreTheComponents checks that groups are the connected components of records
+// TestAdvisoryGroupsAreConnectedComponents checks that groups are the connected components of records
 // that share names, in any order of arrival.
-func TestAdvisoryGroupsAreTheComponents(t *testing.T) {
+func TestAdvisoryGroupsAreConnectedComponents(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	d := newTenant(t, s)
 	n := 0
@@ -180,7 +180,7 @@ func TestAdvisoryGroupsAreTheComponents(t *testing.T) {
 	})
 }
 
-func TestOneWorkerFollowsAtATime(t *testing.T) {
+func TestClaimAdvisoryMatchIsExclusive(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p, ok, err := s.ClaimAdvisoryMatch(t.Context(), d.id, time.Hour)
@@ -205,7 +205,7 @@ func TestOneWorkerFollowsAtATime(t *testing.T) {
 	})
 }
 
-func TestScoresReachTheLineagesOfWhatTheyAreAbout(t *testing.T) {
+func TestScoresUpdateAffectedLineages(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/shop")
@@ -267,7 +267,7 @@ func TestScoresReachTheLineagesOfWhatTheyAreAbout(t *testing.T) {
 	})
 }
 
-func TestSourcesCatalogueAndStatus(t *testing.T) {
+func TestSourcesCatalogAndStatus(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		putAdvisories(t, s, record("GHSA-1", []string{"npm/a", "npm/b"}))

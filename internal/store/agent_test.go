@@ -22,7 +22,7 @@ func serve(t *testing.T, s *store.Store, d model.Deployment, name, text string, 
 	return served
 }
 
-func TestServedRulesHaveVersionsAndKeepTheirMode(t *testing.T) {
+func TestServedRuleVersionsAndMode(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		type told struct {
@@ -69,7 +69,7 @@ func TestServedRulesHaveVersionsAndKeepTheirMode(t *testing.T) {
 	})
 }
 
-func TestAgentScansAreRememberedForAWhile(t *testing.T) {
+func TestAgentScansExpire(t *testing.T) {
 	clock := storetest.NewClock()
 	for _, engine := range storetest.Engines {
 		s := storetest.Open(t, storetest.Database(t, engine, clock))

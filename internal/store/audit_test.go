@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-func TestTrailIsPagedOldestFirst(t *testing.T) {
+func TestAuditEventsPageOldestFirst(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		by := model.Actor{Kind: "token", ID: "public-ci", Name: "ci"}
@@ -54,8 +54,8 @@ func TestTrailIsPagedOldestFirst(t *testing.T) {
 	})
 }
 
-// TestEveryWriteLeavesAnEvent calls every method that changes something.
-func TestEveryWriteLeavesAnEvent(t *testing.T) {
+// TestEveryWriteIsAudited calls every method that changes something.
+func TestEveryWriteIsAudited(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		policy := withRules(t, s, d, 1)

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-func TestChangeRequestsAreFreshOnce(t *testing.T) {
+func TestSaveChangeRequestReportsNewState(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		r := d.tell(d.connection("gitea"), told("1", "acme/payments"))[0]
@@ -57,7 +57,7 @@ func TestChangeRequestsAreFreshOnce(t *testing.T) {
 	})
 }
 
-func TestDeliveriesAreTakenOnce(t *testing.T) {
+func TestDeliveryReplaysAreRejected(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		c := d.connection("gitea")

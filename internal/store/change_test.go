@@ -38,7 +38,7 @@ func TestChangedSince(t *testing.T) {
 	})
 }
 
-func TestTriageEventsOfADecision(t *testing.T) {
+func TestTriageEventsOfDecision(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		writes := d.findings(d.project("acme/payments"), 2, nil)

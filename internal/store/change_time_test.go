@@ -21,9 +21,9 @@ func (d tenant) versionAt(t time.Time) (version int64, err error) {
 	return version, err
 }
 
-// TestVersionOfATime checks that all commits since a time follow its version, regardless of the
+// TestVersionAtTime checks that all commits since a time follow its version, regardless of the
 // clock. At most a few minutes of earlier commits may follow it too.
-func TestVersionOfATime(t *testing.T) {
+func TestVersionAtTime(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
@@ -77,9 +77,9 @@ func TestVersionOfATime(t *testing.T) {
 	}
 }
 
-// TestTimeOfACommitThatTakesLong checks that times at which readers read during a long transaction
+// TestVersionAtTimeDuringLongCommit checks that times at which readers read during a long transaction
 // map to versions before it.
-func TestTimeOfACommitThatTakesLong(t *testing.T) {
+func TestVersionAtTimeDuringLongCommit(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
@@ -115,8 +115,8 @@ func TestTimeOfACommitThatTakesLong(t *testing.T) {
 	}
 }
 
-// TestTimesFromBeforeTimes checks that feed rows without a time count as newer than any time.
-func TestTimesFromBeforeTimes(t *testing.T) {
+// TestFeedRowsWithoutTimeAreNewest checks that feed rows without a time count as newer than any time.
+func TestFeedRowsWithoutTimeAreNewest(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()

@@ -28,8 +28,8 @@ func checked(t *testing.T, s *store.Store, d tenant) (faults string, checks int)
 	return faults, checks
 }
 
-// TestCheckFindsWhatIsMissing damages rows directly in the database and expects faults.
-func TestCheckFindsWhatIsMissing(t *testing.T) {
+// TestCheckReportsDamagedRows damages rows directly in the database and expects faults.
+func TestCheckReportsDamagedRows(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/a")
@@ -53,9 +53,9 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 	})
 }
 
-// TestCheckFindsWhatDecisionsHangOn deletes rows that must exist although no other row refers to
+// TestCheckReportsMissingUnreferencedRows deletes rows that must exist although no other row refers to
 // them. The deployment has rows in all tables.
-func TestCheckFindsWhatDecisionsHangOn(t *testing.T) {
+func TestCheckReportsMissingUnreferencedRows(t *testing.T) {
 	for _, c := range []struct{ damage, want string }{
 		{"DELETE FROM lineage_identity WHERE deployment_id = %d", "is live, but its identity has no lineage"},
 		{"DELETE FROM triage_event WHERE deployment_id = %d", "has a decision, but no row in triage_event"},
@@ -87,9 +87,9 @@ func TestCheckFindsWhatDecisionsHangOn(t *testing.T) {
 	}
 }
 
-// TestScansFromBeforeAccountsAreWhole checks that scans may lack accounts in a database created
+// TestCheckAllowsOldScansWithoutAccounts checks that scans may lack accounts in a database created
 // before the baseline.
-func TestScansFromBeforeAccountsAreWhole(t *testing.T) {
+func TestCheckAllowsOldScansWithoutAccounts(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		d.scanned(d.project("acme/a"), "main", true)
@@ -122,9 +122,9 @@ func TestCountFindings(t *testing.T) {
 	})
 }
 
-// TestCheckLooksAtEachRelation damages one reference after the other and expects a fault for each.
+// TestCheckReportsBrokenReferences damages one reference after the other and expects a fault for each.
 // The deployment has rows in all tables.
-func TestCheckLooksAtEachRelation(t *testing.T) {
+func TestCheckReportsBrokenReferences(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s).noise()
 		rows := func() (faults string) {
@@ -150,8 +150,8 @@ func TestCheckLooksAtEachRelation(t *testing.T) {
 	})
 }
 
-// TestCheckCountsVersions damages the feed in each way that the check distinguishes.
-func TestCheckCountsVersions(t *testing.T) {
+// TestCheckReportsDamagedFeed damages the feed in each way that the check distinguishes.
+func TestCheckReportsDamagedFeed(t *testing.T) {
 	for name, c := range map[string]struct{ statement, want string }{
 		"a version is missing":    {"DELETE FROM change WHERE deployment_id = %[1]d AND version = (SELECT MIN(version) FROM change WHERE deployment_id = %[1]d)", "the feed has -1 versions compared with the deployment"},
 		"the deployment is older": {"UPDATE deployment SET version = version - 16777216 WHERE id = %[1]d", "the feed has version"},
@@ -173,9 +173,9 @@ func TestCheckCountsVersions(t *testing.T) {
 	}
 }
 
-// TestCheckComparesWhatScansReported damages the reported findings of a scan whose project was
+// TestCheckComparesReportedFindings damages the reported findings of a scan whose project was
 // renamed.
-func TestCheckComparesWhatScansReported(t *testing.T) {
+func TestCheckComparesReportedFindings(t *testing.T) {
 	for name, c := range map[string]struct {
 		reported []int64
 		raw      string // statement to run instead
@@ -218,9 +218,9 @@ func TestCheckComparesWhatScansReported(t *testing.T) {
 	}
 }
 
-// TestMergedScansNameWhatStays merges two projects with common findings. Accounts that refer to
+// TestCheckReportsAccountsWithDeletedFindings merges two projects with common findings. Accounts that refer to
 // deleted findings, as an older merge left them, must be reported.
-func TestMergedScansNameWhatStays(t *testing.T) {
+func TestCheckReportsAccountsWithDeletedFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)
 		scan := w.scanned(w.from, "refs/heads/main", true)

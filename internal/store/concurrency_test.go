@@ -19,9 +19,9 @@ type commit struct {
 	at      time.Time
 }
 
-// TestTwoStoresLoseNothing checks that no update is lost when two servers write to the same tenants
+// TestConcurrentStoresLoseNoUpdates checks that no update is lost when two servers write to the same tenants
 // concurrently. Versions and times must increase.
-func TestTwoStoresLoseNothing(t *testing.T) {
+func TestConcurrentStoresLoseNoUpdates(t *testing.T) {
 	const workers, updates = 4, 12
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -101,8 +101,8 @@ func addCounted(ctx context.Context, tx *store.Tx, name string) error {
 	return err
 }
 
-// TestManyStartersMigrateOnce opens an empty database several times concurrently.
-func TestManyStartersMigrateOnce(t *testing.T) {
+// TestConcurrentOpenMigratesOnce opens an empty database several times concurrently.
+func TestConcurrentOpenMigratesOnce(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) { startMany(t, storetest.Empty(t, engine)) })
 	}
@@ -127,10 +127,10 @@ func startMany(t *testing.T, config store.Config) {
 	wg.Wait()
 }
 
-// TestWritersMayRead starts more waiting writers of one tenant than there are connections. The
+// TestActiveWriterReadsOutsideItsTransaction starts more waiting writers of one tenant than there are connections. The
 // active writer must still be able to read committed data outside of its transaction, as triage
 // does.
-func TestWritersMayRead(t *testing.T) {
+func TestActiveWriterReadsOutsideItsTransaction(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -25,7 +25,7 @@ func sealedFor(id int64) (store.Sealed, error) {
 	return store.Sealed{Credential: []byte{byte(id), 'c'}, WebhookSecret: []byte{byte(id), 'w'}}, nil
 }
 
-func TestConnectionsKeepWhatIsSealedOutOfTheTrail(t *testing.T) {
+func TestConnectionSecretsAreNotInAuditLog(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		made := d.connection("gitea")
@@ -109,7 +109,7 @@ func (d tenant) repository(projectID int64) (r model.Repository) {
 	return r
 }
 
-func TestRepositoriesAreFollowedByTheHostsID(t *testing.T) {
+func TestRepositoriesAreMatchedByHostID(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		c := d.connection("gitea")
@@ -149,7 +149,7 @@ func TestRepositoriesAreFollowedByTheHostsID(t *testing.T) {
 	})
 }
 
-func TestARenamedRepositoryTakesNoProjectsName(t *testing.T) {
+func TestRepositoryRenameAvoidsNameConflict(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		c := d.connection("gitea")
@@ -176,7 +176,7 @@ func TestARenamedRepositoryTakesNoProjectsName(t *testing.T) {
 	})
 }
 
-func TestAProjectIsOneRepositoryAtMost(t *testing.T) {
+func TestProjectHasAtMostOneRepository(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		first, second := d.connection("one"), d.connection("two")
@@ -223,9 +223,9 @@ func TestAProjectIsOneRepositoryAtMost(t *testing.T) {
 	})
 }
 
-// TestAProjectHasTheAddressOfItsRepository checks that the host's address overrides those of
+// TestRepositoryURLOverridesScannerURL checks that the host's address overrides those of
 // scanners, which lack the port or belong to a mirror.
-func TestAProjectHasTheAddressOfItsRepository(t *testing.T) {
+func TestRepositoryURLOverridesScannerURL(t *testing.T) {
 	const address, moved = "https://git.example:3000/acme/payments", "https://code.example:3000/acme/payments"
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
@@ -265,9 +265,9 @@ func TestAProjectHasTheAddressOfItsRepository(t *testing.T) {
 	})
 }
 
-// TestProjectsKeepTheirNameBeforeReservedOnes checks that a host or scan cannot rename a project to
+// TestProjectsAreNotRenamedToReservedNames checks that a host or scan cannot rename a project to
 // a reserved name, while other changes are stored. Renaming by users fails.
-func TestProjectsKeepTheirNameBeforeReservedOnes(t *testing.T) {
+func TestProjectsAreNotRenamedToReservedNames(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		c := d.connection("gitea")

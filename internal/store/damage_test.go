@@ -58,8 +58,8 @@ func TestRowsThatCannotBeReadAreDamage(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoDamage checks that reads failing for other reasons do not report damage.
-func TestWhatIsNoDamage(t *testing.T) {
+// TestOtherReadErrorsAreNotDamage checks that reads failing for other reasons do not report damage.
+func TestOtherReadErrorsAreNotDamage(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		lineage := d.findings(d.project("acme/one"), 2, nil)[0].LineageID
@@ -110,8 +110,8 @@ func TestWhatIsNoDamage(t *testing.T) {
 	})
 }
 
-// TestAFaultOfTheProgramIsNoDamage scans more columns than a statement returns.
-func TestAFaultOfTheProgramIsNoDamage(t *testing.T) {
+// TestColumnMismatchIsNotDamage scans more columns than a statement returns.
+func TestColumnMismatchIsNotDamage(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		err := s.ScanTwo(t.Context(), `SELECT 1`)
 		if reads, writes := s.Health(t.Context()); err == nil || errors.Is(err, model.ErrDamaged) || reads != nil || writes != nil {
@@ -120,9 +120,9 @@ func TestAFaultOfTheProgramIsNoDamage(t *testing.T) {
 	})
 }
 
-// TestAnIndexThatLacksARowIsFound changes a name in a table but not in its index, so that each page
+// TestMissingIndexRowIsDetected changes a name in a table but not in its index, so that each page
 // is valid by itself.
-func TestAnIndexThatLacksARowIsFound(t *testing.T) {
+func TestMissingIndexRowIsDetected(t *testing.T) {
 	config := storetest.Database(t, "sqlite", storetest.NewClock())
 	s := storetest.Open(t, config)
 	d := newTenant(t, s)
@@ -151,8 +151,8 @@ func TestAnIndexThatLacksARowIsFound(t *testing.T) {
 	fails(t, "readiness", reads, model.ErrDamaged)
 }
 
-// TestADamagedListOfMigrationsIsSaid opens a database whose schema version is not a number.
-func TestADamagedListOfMigrationsIsSaid(t *testing.T) {
+// TestInvalidSchemaVersionIsReported opens a database whose schema version is not a number.
+func TestInvalidSchemaVersionIsReported(t *testing.T) {
 	config := storetest.Database(t, "sqlite", storetest.NewClock())
 	s := storetest.Open(t, config)
 	if err := s.ExecRaw(t.Context(), `UPDATE goose_db_version SET version_id = 'another page'`); err != nil {

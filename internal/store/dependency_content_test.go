@@ -26,9 +26,9 @@ func (d tenant) rowFaults() (faults string) {
 	return faults
 }
 
-// TestContentsFollowTheirRows checks that lockfile contents match the rows after changes, and when
+// TestLockfileContentsMatchRows checks that lockfile contents match the rows after changes, and when
 // lockfiles or the project are deleted.
-func TestContentsFollowTheirRows(t *testing.T) {
+func TestLockfileContentsMatchRows(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/a")
@@ -68,8 +68,8 @@ func TestContentsFollowTheirRows(t *testing.T) {
 	})
 }
 
-// TestContentsAreChecked checks that CheckRows reports contents that differ from the rows.
-func TestContentsAreChecked(t *testing.T) {
+// TestCheckRowsReportsContentMismatch checks that CheckRows reports contents that differ from the rows.
+func TestCheckRowsReportsContentMismatch(t *testing.T) {
 	for name, damage := range map[string]string{
 		"another licence": `UPDATE dependency SET licenses_json = '["BSD"]' WHERE deployment_id = %d`,
 		"no content":      `DELETE FROM inventory_content WHERE deployment_id = %d`,
@@ -93,9 +93,9 @@ func TestContentsAreChecked(t *testing.T) {
 	}
 }
 
-// TestNamesFollowTheDictionary checks that new names are found. Names of rolled-back transactions
+// TestRolledBackNamesAreNotCached checks that new names are found. Names of rolled-back transactions
 // must not be cached, because their ids are reused.
-func TestNamesFollowTheDictionary(t *testing.T) {
+func TestRolledBackNamesAreNotCached(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/a")
@@ -144,9 +144,9 @@ func TestNamesFollowTheDictionary(t *testing.T) {
 	})
 }
 
-// TestDependencyProjectsWithoutAScan checks that the primary branch of a project without a full
+// TestDependencyProjectsWithoutScan checks that the primary branch of a project without a full
 // scan is refs/heads/main.
-func TestDependencyProjectsWithoutAScan(t *testing.T) {
+func TestDependencyProjectsWithoutScan(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		var p model.Project
@@ -168,9 +168,9 @@ func TestDependencyProjectsWithoutAScan(t *testing.T) {
 	})
 }
 
-// TestDependencyProjectsCountTheRows checks that the listed projects and counts match the rows for
+// TestDependencyProjectCountsMatchRows checks that the listed projects and counts match the rows for
 // several filters, in pages.
-func TestDependencyProjectsCountTheRows(t *testing.T) {
+func TestDependencyProjectCountsMatchRows(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		d.world()

@@ -25,9 +25,9 @@ func upgrade(rt *rapid.T, held map[string]int) {
 	}
 }
 
-// TestDependencyPagesHoldEachRowOnce checks that pages contain each row once, for any page size and
+// TestDependencyPagesContainEachRowOnce checks that pages contain each row once, for any page size and
 // sequence of lockfile changes.
-func TestDependencyPagesHoldEachRowOnce(t *testing.T) {
+func TestDependencyPagesContainEachRowOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		storetest.Checks(t, 30)
 		tenantID, history := newTenant(t, s).id, 0

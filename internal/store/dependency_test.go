@@ -74,8 +74,8 @@ func (d tenant) world() (inForce []model.Dependency, names map[int64]string) {
 	return inForce, names
 }
 
-// keeps is a simple implementation of the filter.
-func keeps(f model.DependencyFilter, d model.Dependency, project string) bool {
+// matchesDependencyFilter is a simple implementation of the filter.
+func matchesDependencyFilter(f model.DependencyFilter, d model.Dependency, project string) bool {
 	holds := func(text, part string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(part)) }
 	if !holds(d.Name, f.Name) || f.Version != "" && f.Version != d.Version || f.Lockfile != "" && f.Lockfile != d.Lockfile {
 		return false
@@ -171,7 +171,7 @@ func TestDependencyFilters(t *testing.T) {
 			f := anyFilter(projects).Draw(rt, "filter")
 			var want []model.Dependency
 			for _, entry := range inForce {
-				if keeps(f, entry, projects[entry.ProjectID]) {
+				if matchesDependencyFilter(f, entry, projects[entry.ProjectID]) {
 					want = append(want, entry)
 				}
 			}
@@ -240,7 +240,7 @@ func (d tenant) countsLockfiles(f model.DependencyFilter, rows []model.Dependenc
 	}
 }
 
-func TestDependencyBoundsThatAreNone(t *testing.T) {
+func TestInvalidDependencyBounds(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		f := model.DependencyFilter{Packages: []model.PackageFilter{{Lower: "1"}, {Lower: ">=", Upper: "1 < 2"}}}
@@ -261,9 +261,9 @@ func TestDependencyBoundsThatAreNone(t *testing.T) {
 	})
 }
 
-// TestDependencyPagesWhileScansLand checks that paging neither repeats nor skips rows that stay
+// TestDependencyPagesDuringChanges checks that paging neither repeats nor skips rows that stay
 // while other rows change.
-func TestDependencyPagesWhileScansLand(t *testing.T) {
+func TestDependencyPagesDuringChanges(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
@@ -310,9 +310,9 @@ func TestDependencyPagesWhileScansLand(t *testing.T) {
 	})
 }
 
-// TestDependenciesOfThePrimaryBranch checks that dependencies follow a change of the primary
+// TestDependenciesFollowPrimaryBranch checks that dependencies follow a change of the primary
 // branch.
-func TestDependenciesOfThePrimaryBranch(t *testing.T) {
+func TestDependenciesFollowPrimaryBranch(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
@@ -338,7 +338,7 @@ func TestDependenciesOfThePrimaryBranch(t *testing.T) {
 	})
 }
 
-func TestDependenciesOfOthersDoNotShow(t *testing.T) {
+func TestDependenciesOfOtherTenantsAreHidden(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		noise := d.noise()

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-func TestDeploymentsAreMadeFoundAndListed(t *testing.T) {
+func TestCreateFindAndListDeployments(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, err := s.CreateDeployment(t.Context(), "acme", "", storetest.Actor)
 		if err != nil {
@@ -42,7 +42,7 @@ func TestDeploymentsAreMadeFoundAndListed(t *testing.T) {
 	})
 }
 
-func TestDeploymentStartsWithOneDefaultPolicyPerProduct(t *testing.T) {
+func TestDeploymentHasDefaultPolicyPerProduct(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
@@ -69,7 +69,7 @@ func TestDeploymentStartsWithOneDefaultPolicyPerProduct(t *testing.T) {
 	})
 }
 
-func TestDeploymentIsRenamed(t *testing.T) {
+func TestRenameDeployment(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		got, err := s.RenameDeployment(t.Context(), d.ID, "globex", "", storetest.Actor)
@@ -94,7 +94,7 @@ func TestDeploymentIsRenamed(t *testing.T) {
 	})
 }
 
-func TestDeletedDeploymentLeavesNothingButItsTrail(t *testing.T) {
+func TestDeleteDeploymentRetainsOnlyAuditLog(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		noise := deployment(t, s, storetest.Noise)
 		d := storetest.Deployment(t, s)
@@ -135,7 +135,7 @@ func counts(t *testing.T, s *store.Store, d model.Deployment) map[string]int {
 	return out
 }
 
-func TestSettingIsMadeOnce(t *testing.T) {
+func TestPinSettingStoresFirstValue(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			config := storetest.Database(t, engine, storetest.NewClock())

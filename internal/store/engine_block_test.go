@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestInsertWritesWhatRowsShare inserts rows that share all, some or no columns, with every type of
+// TestInsertSharedColumns inserts rows that share all, some or no columns, with every type of
 // value and one or more statements. The stored rows must equal the input.
-func TestInsertWritesWhatRowsShare(t *testing.T) {
+func TestInsertSharedColumns(t *testing.T) {
 	const into = "lineage_identity (deployment_id, project_id, kind, hash, lineage_id)"
 	shapes := map[string]func(i int) []any{
 		"none":   func(i int) []any { return []any{i, i % 100, fmt.Appendf(nil, "hash-%d", i), 1000 + i} },
@@ -46,9 +46,9 @@ func TestInsertWritesWhatRowsShare(t *testing.T) {
 	})
 }
 
-// TestManyRowsAreOneStatement inserts columns that are always, sometimes or never NULL, and empty
+// TestInsertNullsAndEmptyBytes inserts columns that are always, sometimes or never NULL, and empty
 // bytes.
-func TestManyRowsAreOneStatement(t *testing.T) {
+func TestInsertNullsAndEmptyBytes(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {

@@ -13,9 +13,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAFullDiskReads fills a separate file system and restarts on it. A kill leaves SQLite's
+// TestFullDiskAllowsReads fills a separate file system and restarts on it. A kill leaves SQLite's
 // additional files; a clean shutdown removes them.
-func TestAFullDiskReads(t *testing.T) {
+func TestFullDiskAllowsReads(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
 		t.Skipf("a full disk is a small file system in memory, which only root may make: %v", err)
@@ -70,9 +70,9 @@ func fill(t *testing.T, name string) {
 	}
 }
 
-// TestABackupNamesTheFullDisk checks that the error names the full disk of the backup rather than
+// TestBackupErrorNamesFullDisk checks that the error names the full disk of the backup rather than
 // that of the database.
-func TestABackupNamesTheFullDisk(t *testing.T) {
+func TestBackupErrorNamesFullDisk(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	d := small(t, s)
 	other := t.TempDir()

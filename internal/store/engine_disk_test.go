@@ -50,9 +50,9 @@ func small(t *testing.T, s *store.Store) model.Deployment {
 	return d
 }
 
-// TestAFullDatabaseReads fills the database by a page limit, which also fails the health probe, and
+// TestFullDatabaseAllowsReads fills the database by a page limit, which also fails the health probe, and
 // then removes the limit.
-func TestAFullDatabaseReads(t *testing.T) {
+func TestFullDatabaseAllowsReads(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	d := small(t, s)
 	// SQLite raises it to the current number of pages
@@ -71,9 +71,9 @@ func TestAFullDatabaseReads(t *testing.T) {
 	}
 }
 
-// TestADamagedFileIsSaid overwrites pages of a file. The damage must be detected and reported, and
+// TestDamagedFileIsReported overwrites pages of a file. The damage must be detected and reported, and
 // later writes must fail.
-func TestADamagedFileIsSaid(t *testing.T) {
+func TestDamagedFileIsReported(t *testing.T) {
 	config := storetest.Database(t, "sqlite", storetest.NewClock())
 	s := storetest.Open(t, config)
 	d := small(t, s)
@@ -109,8 +109,8 @@ func damage(t *testing.T, dir string, page int) {
 	}
 }
 
-// TestAFolderThatIsGone opens connections to a deleted file.
-func TestAFolderThatIsGone(t *testing.T) {
+// TestConnectToDeletedFile opens connections to a deleted file.
+func TestConnectToDeletedFile(t *testing.T) {
 	config := storetest.Database(t, "sqlite", storetest.NewClock())
 	s := storetest.Open(t, config)
 	d := small(t, s)
@@ -129,8 +129,8 @@ func TestAFolderThatIsGone(t *testing.T) {
 	fails(t, "reading", err, model.ErrOutOfFiles)
 }
 
-// TestAFileThatIsNoDatabase opens a file that is not a database.
-func TestAFileThatIsNoDatabase(t *testing.T) {
+// TestOpenNonDatabaseFile opens a file that is not a database.
+func TestOpenNonDatabaseFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, store.FileName), []byte(fmt.Sprintf("%4096s", "this is a letter")), 0o600); err != nil {
 		t.Fatal(err)
@@ -139,9 +139,9 @@ func TestAFileThatIsNoDatabase(t *testing.T) {
 	fails(t, "opening it", err, model.ErrDamaged)
 }
 
-// TestASharedFileIsNamed checks that a warning is logged if all users of the machine can read the
+// TestWorldReadableFileIsLogged checks that a warning is logged if all users of the machine can read the
 // database file.
-func TestASharedFileIsNamed(t *testing.T) {
+func TestWorldReadableFileIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	config := store.Config{Dir: t.TempDir(), Clock: storetest.NewClock().Now, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 	file := filepath.Join(config.Dir, store.FileName)

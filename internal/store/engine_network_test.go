@@ -39,9 +39,9 @@ func works(t *testing.T, s *store.Store, d model.Deployment) {
 	}
 }
 
-// TestPostgresLostInTheMiddle cuts connections during a read, a write and a commit, terminates them
+// TestPostgresConnectionLoss cuts connections during a read, a write and a commit, terminates them
 // in PostgreSQL, and rejects new ones.
-func TestPostgresLostInTheMiddle(t *testing.T) {
+func TestPostgresConnectionLoss(t *testing.T) {
 	proxy, s, d := behindProxy(t, time.Minute)
 	inTheMiddle := map[string]func(then func()) error{
 		"read": func(then func()) error {
@@ -99,9 +99,9 @@ func endBackends(t *testing.T, s *store.Store) {
 	}
 }
 
-// TestAStalledPostgresIsGivenUp stalls all connections. Reads, writes, waits for a connection and
+// TestStalledPostgresTimesOut stalls all connections. Reads, writes, waits for a connection and
 // starts must fail.
-func TestAStalledPostgresIsGivenUp(t *testing.T) {
+func TestStalledPostgresTimesOut(t *testing.T) {
 	proxy, s, d := behindProxy(t, 400*time.Millisecond)
 	err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		proxy.Stall()
@@ -125,9 +125,9 @@ func TestAStalledPostgresIsGivenUp(t *testing.T) {
 	works(t, s, d)
 }
 
-// TestWhoWaitsForALockIsNotGivenUp locks a deployment for longer than the timeout. PostgreSQL
+// TestLockWaitDoesNotTimeOut locks a deployment for longer than the timeout. PostgreSQL
 // responds to probes, so the second writer must wait.
-func TestWhoWaitsForALockIsNotGivenUp(t *testing.T) {
+func TestLockWaitDoesNotTimeOut(t *testing.T) {
 	const limit = 500 * time.Millisecond // half of it suffices for a connection on a busy machine
 	_, s, d := behindProxy(t, limit)
 	held, waited := make(chan struct{}), make(chan error, 1)

@@ -12,9 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAFailedWriteFailsTheTransaction checks that the commit fails and nothing is stored if a
+// TestFailedWriteFailsTransaction checks that the commit fails and nothing is stored if a
 // caller ignores the error of a write.
-func TestAFailedWriteFailsTheTransaction(t *testing.T) {
+func TestFailedWriteFailsTransaction(t *testing.T) {
 	s := storetest.Open(t, storetest.Database(t, "postgres", storetest.NewClock()))
 	d := storetest.Deployment(t, s)
 	p := projectIn(t, s, d)
@@ -37,9 +37,9 @@ func TestAFailedWriteFailsTheTransaction(t *testing.T) {
 	})
 }
 
-// TestACommitOfAFailedTransactionIsAnError checks that a ROLLBACK by PostgreSQL in response to a
+// TestCommitReturnsErrorOnRollback checks that a ROLLBACK by PostgreSQL in response to a
 // commit is an error.
-func TestACommitOfAFailedTransactionIsAnError(t *testing.T) {
+func TestCommitReturnsErrorOnRollback(t *testing.T) {
 	s := storetest.Open(t, storetest.Database(t, "postgres", storetest.NewClock()))
 	tx, err := s.DB().BeginTx(t.Context(), nil)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAReadOnlyDiskIsRead starts on a read-only file system, which ext4 becomes after an error. It
+// TestReadOnlyDiskAllowsReads starts on a read-only file system, which ext4 becomes after an error. It
 // does so after a clean shutdown and after a kill, which leaves SQLite's additional files.
-func TestAReadOnlyDiskIsRead(t *testing.T) {
+func TestReadOnlyDiskAllowsReads(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64m"); err != nil {
 		t.Skipf("a read-only disk is a small file system in memory, which only root may make: %v", err)

@@ -33,7 +33,7 @@ func rounds(t *testing.T, s *store.Store, d model.Deployment, round func(context
 
 const aliasColumns = "project_alias (deployment_id, name, project_id)"
 
-func TestInFindsWhatIsListedAndNothingElse(t *testing.T) {
+func TestInReturnsOnlyListedRows(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		rounds(t, s, storetest.Deployment(t, s), func(ctx context.Context, r *rapid.T, tx *store.Tx) error {
 			stored := rapid.SliceOfDistinct(rapid.Int64Range(1, 40), rapid.ID).Draw(r, "stored")
@@ -78,7 +78,7 @@ func text(n int64) string { return fmt.Sprintf(`'"\%d,{}[]$1;--é`, n) }
 
 func hash(n int64) []byte { return []byte{0, byte(n), 0xff, '\'', '"'} }
 
-func TestInTakesLongListsAndNoList(t *testing.T) {
+func TestInAcceptsLongAndEmptyLists(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		update(t, s, storetest.Deployment(t, s), func(ctx context.Context, tx *store.Tx) error {
 			if err := tx.Insert(ctx, aliasColumns, [][]any{{"a", 1}, {"b", 70_000}}, ""); err != nil {
@@ -105,7 +105,7 @@ func TestInTakesLongListsAndNoList(t *testing.T) {
 	})
 }
 
-func TestInsertWritesEveryRowHoweverMany(t *testing.T) {
+func TestInsertWritesAnyNumberOfRows(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		const width = 3 // including the tenant
@@ -147,15 +147,15 @@ func FuzzTextIsKept(f *testing.F) {
 	}
 	s := storetest.New(f, "sqlite")
 	d := storetest.Deployment(f, s)
-	f.Fuzz(func(t *testing.T, text string) { keepsText(t, s, d, text) })
+	f.Fuzz(func(t *testing.T, text string) { checkTextRoundTrip(t, s, d, text) })
 }
 
-func TestTextIsKeptOnBothEngines(t *testing.T) {
+func TestTextRoundTripOnBothEngines(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		rapid.Check(t, func(r *rapid.T) {
-			keepsText(r, s, d, string(rapid.SliceOf(rapid.Byte()).Draw(r, "text")))
-			keepsText(r, s, d, rapid.String().Draw(r, "valid text"))
+			checkTextRoundTrip(r, s, d, string(rapid.SliceOf(rapid.Byte()).Draw(r, "text")))
+			checkTextRoundTrip(r, s, d, rapid.String().Draw(r, "valid text"))
 		})
 	})
 }
@@ -165,7 +165,7 @@ type fataler interface {
 	Errorf(format string, args ...any)
 }
 
-func keepsText(t fataler, s *store.Store, d model.Deployment, text string) {
+func checkTextRoundTrip(t fataler, s *store.Store, d model.Deployment, text string) {
 	err := s.Update(context.Background(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.Insert(ctx, aliasColumns, [][]any{{text, 1}}, ""); err != nil {
 			return err

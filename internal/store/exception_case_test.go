@@ -49,7 +49,7 @@ func ofRule(name string) func(int, *model.FindingWrite) {
 	return func(_ int, w *model.FindingWrite) { w.RuleName = name }
 }
 
-func TestPreviewsJudgeWhatAnExceptionCanCover(t *testing.T) {
+func TestExceptionPreviewEvaluatesOnlyMatches(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
@@ -77,7 +77,7 @@ func TestPreviewsJudgeWhatAnExceptionCanCover(t *testing.T) {
 	})
 }
 
-func TestVEXDocumentsJudgeWhatTheySpeakOf(t *testing.T) {
+func TestVEXDocumentsEvaluateOnlyMatches(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p, other := d.project("acme/payments"), d.project("acme/shop")
@@ -385,10 +385,10 @@ var aliasesChange = map[string]model.Advisory{
 	"a vulnerability loses an alias": record("GHSA-AAAA", []string{"npm/other"}),
 }
 
-// TestChangesWithoutAnUploadAreFollowed checks that following a change evaluates exactly the
+// TestChangesWithoutUploadAreEvaluated checks that following a change evaluates exactly the
 // affected findings. The result must be the expected triage and equal a complete evaluation.
 // Another tenant with the same findings must be unaffected.
-func TestChangesWithoutAnUploadAreFollowed(t *testing.T) {
+func TestChangesWithoutUploadAreEvaluated(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		clock := storetest.NewClock()
 		s := storetest.Open(t, storetest.Database(t, engine, clock))
@@ -469,9 +469,9 @@ func (d tenant) unmark() {
 	})
 }
 
-// TestExceptionsAreFollowedTenantByTenant checks that marks and exceptions of tenants are
+// TestExceptionMarksAreIndependentPerTenant checks that marks and exceptions of tenants are
 // independent.
-func TestExceptionsAreFollowedTenantByTenant(t *testing.T) {
+func TestExceptionMarksAreIndependentPerTenant(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		made, err := s.CreateDeployment(t.Context(), "second", "", storetest.Actor)

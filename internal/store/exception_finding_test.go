@@ -65,8 +65,8 @@ func (d tenant) decideOn(state model.TriageState, of ...model.FindingWrite) {
 	})
 }
 
-// settle sets the state of findings, as scans do.
-func (d tenant) settle(state model.State, of ...model.FindingWrite) {
+// setFindingState sets the state of findings, as scans do.
+func (d tenant) setFindingState(state model.State, of ...model.FindingWrite) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) error {
 		after := slices.Clone(of)
@@ -181,15 +181,15 @@ func TestExceptionRequests(t *testing.T) {
 	})
 }
 
-// TestExceptionRequestsEndByThemselves checks that a request ends in the commit that closes its
+// TestExceptionRequestEndsWithItsFindings checks that a request ends in the commit that closes its
 // last open finding, for any reason.
-func TestExceptionRequestsEndByThemselves(t *testing.T) {
+func TestExceptionRequestEndsWithItsFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		for what, end := range map[string]func(d tenant, p model.Project, f model.FindingWrite){
-			"fixed":   func(d tenant, _ model.Project, f model.FindingWrite) { d.settle(model.Fixed, f) },
-			"removed": func(d tenant, _ model.Project, f model.FindingWrite) { d.settle(model.StateRemoved, f) },
-			"muted":   func(d tenant, _ model.Project, f model.FindingWrite) { d.settle(model.Muted, f) },
+			"fixed":   func(d tenant, _ model.Project, f model.FindingWrite) { d.setFindingState(model.Fixed, f) },
+			"removed": func(d tenant, _ model.Project, f model.FindingWrite) { d.setFindingState(model.StateRemoved, f) },
+			"muted":   func(d tenant, _ model.Project, f model.FindingWrite) { d.setFindingState(model.Muted, f) },
 			"ignored": func(d tenant, _ model.Project, f model.FindingWrite) { d.decideOn(model.TriageIgnored, f) },
 		} {
 			p := d.project("acme/" + what)
@@ -235,9 +235,9 @@ func TestExceptionRequestsAreBounded(t *testing.T) {
 	})
 }
 
-// TestStrangersAreBoundedEach checks that requesters who are not users have separate limits by
+// TestExceptionRequestLimitPerHostAccount checks that requesters who are not users have separate limits by
 // account at the host. Renames and the place of the reply must not matter.
-func TestStrangersAreBoundedEach(t *testing.T) {
+func TestExceptionRequestLimitPerHostAccount(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		f := d.findings(d.project("acme/app"), model.MaxOpenRequestsOfOne+2, nil)
@@ -259,8 +259,8 @@ func TestStrangersAreBoundedEach(t *testing.T) {
 	})
 }
 
-// TestAskingAndWithdrawingEnds checks that repeated requests and withdrawals are limited per user.
-func TestAskingAndWithdrawingEnds(t *testing.T) {
+// TestRepeatedExceptionRequestsAreLimited checks that repeated requests and withdrawals are limited per user.
+func TestRepeatedExceptionRequestsAreLimited(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		f := d.findings(d.project("acme/app"), 1, nil)[0]
@@ -278,9 +278,9 @@ func TestAskingAndWithdrawingEnds(t *testing.T) {
 	})
 }
 
-// TestMergedFindingsAreAskedAboutOnce checks that merged findings occur once in a request, which
+// TestMergedFindingsOccurOnceInRequest checks that merged findings occur once in a request, which
 // still ends with them.
-func TestMergedFindingsAreAskedAboutOnce(t *testing.T) {
+func TestMergedFindingsOccurOnceInRequest(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		f := d.findings(d.project("acme/app"), 3, nil)
@@ -302,8 +302,8 @@ func TestMergedFindingsAreAskedAboutOnce(t *testing.T) {
 	})
 }
 
-// TestAnUndoneApprovalBesideAnotherRequest checks that a finding never has two open requests.
-func TestAnUndoneApprovalBesideAnotherRequest(t *testing.T) {
+// TestUndoneApprovalWithAnotherOpenRequest checks that a finding never has two open requests.
+func TestUndoneApprovalWithAnotherOpenRequest(t *testing.T) {
 	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := newTenant(t, s)
 		f := d.findings(d.project("acme/app"), 3, nil)

@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAliasesThatChangeMeanwhileAreFollowed checks alias changes between a deployment's first
+// TestAliasChangesBeforeFirstMarkAreEvaluated checks alias changes between a deployment's first
 // evaluation and its first mark. They must be followed although other deployments prune them.
-func TestAliasesThatChangeMeanwhileAreFollowed(t *testing.T) {
+func TestAliasChangesBeforeFirstMarkAreEvaluated(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		made, err := s.CreateDeployment(t.Context(), "second", "", storetest.Actor)
@@ -43,9 +43,9 @@ func TestAliasesThatChangeMeanwhileAreFollowed(t *testing.T) {
 	})
 }
 
-// TestExpiryBetweenFindAndApplyIsFollowed checks that an exception that expires after FindDue and
+// TestExpiryBetweenFindAndApplyDue checks that an exception that expires after FindDue and
 // before ApplyDue is followed.
-func TestExpiryBetweenFindAndApplyIsFollowed(t *testing.T) {
+func TestExpiryBetweenFindAndApplyDue(t *testing.T) {
 	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := newTenant(t, s)
 		w := d.findings(d.project("acme/payments"), 1, nil)

@@ -26,11 +26,11 @@ type world struct {
 	log   []string
 }
 
-// TestExceptionsHoldWhatTheySay applies random sequences of requests, decisions, VEX documents,
+// TestExceptionHistories applies random sequences of requests, decisions, VEX documents,
 // triage, expiries and undos. A finding must be ignored exactly while an active exception covers it
 // or a user's triage ignores it. Proposals of uploads must have no effect, and the trail must
 // explain every change.
-func TestExceptionsHoldWhatTheySay(t *testing.T) {
+func TestExceptionHistories(t *testing.T) {
 	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := newTenant(t, s)
 		for seed := range uint64(2) {
@@ -39,7 +39,7 @@ func TestExceptionsHoldWhatTheySay(t *testing.T) {
 			w.found = append(d.findings(p, 3, nil), d.vulnerable(p, 3)...)
 			for range 60 {
 				w.step(p)
-				w.holds()
+				w.checkTriage()
 			}
 			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p.ID) })
 			w.endAll()
@@ -202,9 +202,9 @@ func (w *world) triages() map[int64]model.Triage {
 	return out
 }
 
-// holds fails the test unless each finding is ignored exactly when expected, and its trail leads to
+// checkTriage fails the test unless each finding is ignored exactly when expected, and its trail leads to
 // its state.
-func (w *world) holds() {
+func (w *world) checkTriage() {
 	w.t.Helper()
 	for _, f := range w.found {
 		now := w.triageOf(f.LineageID)

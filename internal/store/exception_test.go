@@ -39,7 +39,7 @@ func (d tenant) triageOf(lineage int64) (t model.Triage) {
 	return t
 }
 
-func TestExceptionsAreKeptAndLeaveTheirTrail(t *testing.T) {
+func TestExceptionsAreStoredAndAudited(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		w := d.findings(d.project("acme/payments"), 2, nil)
@@ -86,8 +86,8 @@ func TestExceptionsAreKeptAndLeaveTheirTrail(t *testing.T) {
 	})
 }
 
-// TestAnExceptionKnowsAllNamesOfAVulnerability checks names from advisories and from scanners.
-func TestAnExceptionKnowsAllNamesOfAVulnerability(t *testing.T) {
+// TestExceptionMatchesVulnerabilityAliases checks names from advisories and from scanners.
+func TestExceptionMatchesVulnerabilityAliases(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		putAdvisories(t, s, record("GHSA-AAAA", []string{"npm/p"}, "CVE-2026-1"))
@@ -117,9 +117,9 @@ func TestAnExceptionKnowsAllNamesOfAVulnerability(t *testing.T) {
 	})
 }
 
-// TestAnExceptionCoversAllPlacesOrNone checks that an exception for paths does not apply if the
+// TestExceptionMustCoverAllPaths checks that an exception for paths does not apply if the
 // finding is at another path on one branch.
-func TestAnExceptionCoversAllPlacesOrNone(t *testing.T) {
+func TestExceptionMustCoverAllPaths(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		w := d.findings(d.project("acme/payments"), 2, func(i int, w *model.FindingWrite) {
@@ -155,7 +155,7 @@ func TestAnExceptionCoversAllPlacesOrNone(t *testing.T) {
 	})
 }
 
-func TestBadExceptionsAreRefused(t *testing.T) {
+func TestInvalidExceptionsAreRejected(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		for member, edit := range map[string]func(*model.Exception){
@@ -186,9 +186,9 @@ func follow(ctx context.Context, tx *store.Tx) (int, error) {
 	return exceptions.ApplyDue(ctx, tx, due)
 }
 
-// TestListsArePaged checks that round trips and memory for a page do not depend on the total number
+// TestPageCostIsIndependentOfTotal checks that round trips and memory for a page do not depend on the total number
 // of rows. It reads exceptions and VEX documents with restricted and unrestricted tokens.
-func TestListsArePaged(t *testing.T) {
+func TestPageCostIsIndependentOfTotal(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			c, trips := storetest.Database(t, engine, storetest.NewClock()), func() int { return 0 }
@@ -272,8 +272,8 @@ func (d tenant) firstPages(trips func() int) (asked int, bytes uint64) {
 	return asked + trips(), after.TotalAlloc - before.TotalAlloc
 }
 
-// TestPagesHoldEachRowOnce checks paging for restricted and unrestricted tokens.
-func TestPagesHoldEachRowOnce(t *testing.T) {
+// TestPagesContainEachRowOnce checks paging for restricted and unrestricted tokens.
+func TestPagesContainEachRowOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p, other := d.project("acme/payments"), d.project("acme/shop")

@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-func TestFailedAttemptGathersItsSteps(t *testing.T) {
+func TestFailedAttemptMergesSteps(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		for _, a := range []model.FailedAttempt{

@@ -15,9 +15,9 @@ import (
 // patience is the time limit for operations that must not wait for others.
 const patience = 20 * time.Second
 
-// TestWholeFeedsLeaveRoom checks that short reads succeed while the indexes of many deployments are
+// TestShortReadsDuringIndexBuilds checks that short reads succeed while the indexes of many deployments are
 // built. All builds must finish.
-func TestWholeFeedsLeaveRoom(t *testing.T) {
+func TestShortReadsDuringIndexBuilds(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		written := d.findings(d.project("acme/payments"), 4, nil)
@@ -65,9 +65,9 @@ func TestWholeFeedsLeaveRoom(t *testing.T) {
 	})
 }
 
-// TestTheIndexIsAskedWithinAView checks that as many requests as there are connections can query
+// TestIndexQueryWithinView checks that as many requests as there are connections can query
 // the index while they read.
-func TestTheIndexIsAskedWithinAView(t *testing.T) {
+func TestIndexQueryWithinView(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		written := d.findings(d.project("acme/payments"), 4, nil)

@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestAFeedSaysWhatReadingSays checks that findings and lineages from the feed equal those read
+// TestFeedEqualsDirectReads checks that findings and lineages from the feed equal those read
 // directly. Packed numbers and untouched lineages are encoded differently.
-func TestAFeedSaysWhatReadingSays(t *testing.T) {
+func TestFeedEqualsDirectReads(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		writes := d.findings(d.project("acme/payments"), 40, func(i int, w *model.FindingWrite) {

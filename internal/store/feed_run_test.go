@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestFeedTellsRunsOfIds checks that a large commit needs few feed rows. The feed must return each
+// TestLargeCommitNeedsFewFeedRows checks that a large commit needs few feed rows. The feed must return each
 // change, including single deletions next to other rows.
-func TestFeedTellsRunsOfIds(t *testing.T) {
+func TestLargeCommitNeedsFewFeedRows(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")

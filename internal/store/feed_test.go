@@ -101,9 +101,9 @@ func feedOf(d tenant, since int64) replica {
 	return r
 }
 
-// TestFeedOfChangesMakesTheWhole checks that a replica that follows random writes in any steps
+// TestIncrementalFeedEqualsFullFeed checks that a replica that follows random writes in any steps
 // equals one of a whole feed.
-func TestFeedOfChangesMakesTheWhole(t *testing.T) {
+func TestIncrementalFeedEqualsFullFeed(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		storetest.Checks(t, 25)
 		n := 0
@@ -296,7 +296,7 @@ func (h history) anyID(label string, rows any) int64 {
 	return rapid.SampledFrom(ids).Draw(h.rt, label)
 }
 
-func TestFeedComesInBatchesOfOneState(t *testing.T) {
+func TestFeedBatchesShareOneSnapshot(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
@@ -328,7 +328,7 @@ func TestFeedComesInBatchesOfOneState(t *testing.T) {
 	})
 }
 
-func TestFeedFailsWithItsTaker(t *testing.T) {
+func TestFeedReturnsCallbackError(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		refused := errors.New("full")
@@ -376,9 +376,9 @@ func TestPrunedFeedIsStale(t *testing.T) {
 	})
 }
 
-// TestAWholeFeedIsOfOneVersion checks that a whole feed is of one version, despite concurrent
+// TestFullFeedHasOneVersion checks that a whole feed is of one version, despite concurrent
 // commits and several reading transactions.
-func TestAWholeFeedIsOfOneVersion(t *testing.T) {
+func TestFullFeedHasOneVersion(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		writes := d.findings(d.project("acme/payments"), 3000, nil)
@@ -424,8 +424,8 @@ func TestAWholeFeedIsOfOneVersion(t *testing.T) {
 	})
 }
 
-// TestAWholeFeedEndsWithItsTaker checks that an error of take ends a whole feed.
-func TestAWholeFeedEndsWithItsTaker(t *testing.T) {
+// TestFullFeedReturnsCallbackError checks that an error of take ends a whole feed.
+func TestFullFeedReturnsCallbackError(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		d.findings(d.project("acme/payments"), 5000, nil)

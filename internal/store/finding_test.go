@@ -47,7 +47,7 @@ func findingsOf(writes []model.FindingWrite) []model.Finding {
 	return list
 }
 
-func TestFindingIDsCountUpPerDeployment(t *testing.T) {
+func TestFindingIDsIncreasePerDeployment(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		for _, want := range [][]int64{{1, 2, 3}, {4}, nil, {5, 6}} {
@@ -90,7 +90,7 @@ func TestUpdateFindings(t *testing.T) {
 	})
 }
 
-func TestUpdateOfAnUnknownFindingWritesNothing(t *testing.T) {
+func TestUpdateOfUnknownFindingWritesNothing(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		writes := d.findings(d.project("acme/payments"), 1, nil)
@@ -137,9 +137,9 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// TestFindingsOfOthersDoNotShow checks that ids of another tenant are not found, including ids that
+// TestFindingsOfOtherTenantsAreHidden checks that ids of another tenant are not found, including ids that
 // both tenants use.
-func TestFindingsOfOthersDoNotShow(t *testing.T) {
+func TestFindingsOfOtherTenantsAreHidden(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		noise := d.noise()

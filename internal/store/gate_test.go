@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestTheGateReadsNarrowly checks that each query of the gate returns exactly the relevant rows and
+// TestGateQueriesReturnOnlyRelevantRows checks that each query of the gate returns exactly the relevant rows and
 // only the required fields.
-func TestTheGateReadsNarrowly(t *testing.T) {
+func TestGateQueriesReturnOnlyRelevantRows(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/app")
@@ -43,7 +43,7 @@ func TestTheGateReadsNarrowly(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			same(t, "open findings", open, []model.Finding{asked(all[0]), asked(all[4])})
+			same(t, "open findings", open, []model.Finding{gateFields(all[0]), gateFields(all[4])})
 
 			there, err := tx.Occurrences(ctx, p.ID, "refs/heads/main", "gosec", []model.Identity{
 				writes[0].Identity, writes[2].Identity, writes[5].Identity, {Kind: writes[1].Identity.Kind + 1, Hash: writes[1].Identity.Hash},
@@ -81,8 +81,8 @@ func TestTheGateReadsNarrowly(t *testing.T) {
 	})
 }
 
-// asked returns the fields of a finding that the gate uses.
-func asked(f model.Finding) model.Finding {
+// gateFields returns the fields of a finding that the gate uses.
+func gateFields(f model.Finding) model.Finding {
 	return model.Finding{
 		ID: f.ID, Identity: f.Identity, IssueType: f.IssueType, RuleName: f.RuleName, Path: f.Path, Line: f.Line, State: f.State,
 		Severity: f.Severity, Confidence: f.Confidence, Reachability: f.Reachability, Transitivity: f.Transitivity, Malicious: f.Malicious,

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// keep stores a response of a size in bytes.
-func (w workplace) keep(key string, size int) {
+// storeResponse stores a response of a size in bytes.
+func (w workplace) storeResponse(key string, size int) {
 	w.t.Helper()
 	update(w.t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error {
 		return tx.StoreAnswer(ctx, model.StoredAnswer{Key: key, Request: []byte("asked " + key), Answer: make([]byte, size)})
@@ -47,11 +47,11 @@ func (w workplace) expectKeys(when string, want []string, list ...string) {
 	}
 }
 
-// TestAnswersAreKeptForADay checks that responses expire after a day even without pruning, and that
+// TestIdempotencyResponsesExpire checks that responses expire after a day even without pruning, and that
 // failed transactions store none.
-func TestAnswersAreKeptForADay(t *testing.T) {
+func TestIdempotencyResponsesExpire(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
-		w.keep("a", 10)
+		w.storeResponse("a", 10)
 		failed := errors.New("the work failed")
 		err := w.Update(t.Context(), w.d.ID, model.Actor{}, func(ctx context.Context, tx *store.Tx) error {
 			if err := tx.StoreAnswer(ctx, model.StoredAnswer{Key: "failed", Request: []byte("x"), Answer: []byte("x")}); err != nil {
@@ -63,11 +63,11 @@ func TestAnswersAreKeptForADay(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.clock.Advance(model.AnswerRetention / 2)
-		w.keep("b", 10)
+		w.storeResponse("b", 10)
 		w.expectKeys("at first", []string{"a", "b"}, "a", "b", "failed")
 		w.clock.Advance(model.AnswerRetention/2 + time.Second)
 		w.expectKeys("a day later", []string{"b"}, "a", "b")
-		w.keep("a", 10) // an expired key can be reused
+		w.storeResponse("a", 10) // an expired key can be reused
 		w.expectKeys("used again", []string{"a", "b"}, "a", "b")
 		w.clock.Advance(model.AnswerRetention/2 + time.Second)
 		for _, want := range []int64{1, 0} {
@@ -79,17 +79,17 @@ func TestAnswersAreKeptForADay(t *testing.T) {
 	})
 }
 
-// TestAnswersAreBounded checks that the oldest responses are deleted above the limit of bytes, but
+// TestIdempotencyResponsesAreBounded checks that the oldest responses are deleted above the limit of bytes, but
 // never the newest.
-func TestAnswersAreBounded(t *testing.T) {
+func TestIdempotencyResponsesAreBounded(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		for _, key := range []string{"a", "b", "c", "d"} {
-			w.keep(key, 24<<20)
+			w.storeResponse(key, 24<<20)
 		}
 		w.expectKeys("four of 24 MiB", []string{"b", "c", "d"}, "a", "b", "c", "d")
-		w.keep("big", 80<<20)
+		w.storeResponse("big", 80<<20)
 		w.expectKeys("one over the bound", []string{"big"}, "c", "d", "big")
-		w.keep("small", 1)
+		w.storeResponse("small", 1)
 		w.expectKeys("one after it", []string{"big", "small"}, "big", "small")
 	})
 }

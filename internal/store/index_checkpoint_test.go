@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-func TestCheckpointsAreKnownOfTheirDeploymentOnly(t *testing.T) {
+func TestCheckpointsBelongToOneDeployment(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, other := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)
 		check := func(err error) {
@@ -54,8 +54,8 @@ func TestCheckpointsAreKnownOfTheirDeploymentOnly(t *testing.T) {
 	})
 }
 
-// TestRememberedCheckpointsHaveABound checks that only the newest checkpoints stay stored.
-func TestRememberedCheckpointsHaveABound(t *testing.T) {
+// TestCheckpointsAreBounded checks that only the newest checkpoints stay stored.
+func TestCheckpointsAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		for i := range 70 {

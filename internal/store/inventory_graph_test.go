@@ -37,7 +37,7 @@ func (d tenant) graphOf(projectID int64) []string {
 	return said
 }
 
-func TestWhichDependenciesAskForWhich(t *testing.T) {
+func TestDependencyGraph(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/graph")

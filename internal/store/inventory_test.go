@@ -59,9 +59,9 @@ func byVersion(list []model.Dependency) map[string]int64 {
 	return ids
 }
 
-// TestInventoryUntold checks that rows of unknown packages stay. A scanner lists the modules of a
+// TestInventoryRetainsUnknownPackages checks that rows of unknown packages stay. A scanner lists the modules of a
 // go.mod without the standard library, which only the reader of the lockfile reports.
-func TestInventoryUntold(t *testing.T) {
+func TestInventoryRetainsUnknownPackages(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
@@ -135,7 +135,7 @@ func TestInventoryMergesRepeats(t *testing.T) {
 	})
 }
 
-func TestInventoryInForce(t *testing.T) {
+func TestNewestInventoryApplies(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")

@@ -64,7 +64,7 @@ func (w workplace) claim() *model.Job {
 	return j
 }
 
-func TestJobIsClaimedDoneAndRead(t *testing.T) {
+func TestJobLifecycle(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		first, second := w.add("job-token"), w.add("second")
 		same(w.t, "queued", w.read("job-token"), first)
@@ -95,7 +95,7 @@ func TestJobIsClaimedDoneAndRead(t *testing.T) {
 	})
 }
 
-func TestJobOfADeadWorkerIsDueAgain(t *testing.T) {
+func TestExpiredJobLeaseIsReclaimed(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		w.add("a")
 		dead := w.claim()
@@ -158,7 +158,7 @@ func TestJobIsRetriedAndFails(t *testing.T) {
 	})
 }
 
-func TestReleasedJobIsDueAsBefore(t *testing.T) {
+func TestReleasedJobRetainsAttempt(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		w.add("a")
 		first := w.claim()
@@ -194,7 +194,7 @@ func TestReleasedJobIsDueAsBefore(t *testing.T) {
 	})
 }
 
-func TestEveryJobIsClaimedOnceByManyWorkers(t *testing.T) {
+func TestConcurrentWorkersClaimJobsOnce(t *testing.T) {
 	const jobs, workers = 40, 6
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -246,9 +246,9 @@ func TestEveryJobIsClaimedOnceByManyWorkers(t *testing.T) {
 	}
 }
 
-// TestTenantsTakeTurns checks that a tenant with many jobs does not delay others. Jobs must be
+// TestJobsAreFairAcrossTenants checks that a tenant with many jobs does not delay others. Jobs must be
 // found regardless of the clock.
-func TestTenantsTakeTurns(t *testing.T) {
+func TestJobsAreFairAcrossTenants(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		for i := range 5 {
 			w.add(fmt.Sprint("many", i))
@@ -282,9 +282,9 @@ func TestTenantsTakeTurns(t *testing.T) {
 	})
 }
 
-// TestTenantsThatCannotBeAskedKeepNoOtherWaiting makes as many tenants unreachable as one query
+// TestUnreachableTenantsDoNotDelayOthers makes as many tenants unreachable as one query
 // returns, as after the loss of a node. The next query must return the job of another tenant.
-func TestTenantsThatCannotBeAskedKeepNoOtherWaiting(t *testing.T) {
+func TestUnreachableTenantsDoNotDelayOthers(t *testing.T) {
 	w := workplace{storetest.New(t, "postgres"), t, model.Deployment{}, storetest.NewClock()}
 	w.d = storetest.Deployment(t, w.Store)
 	const away = 1_000_000 // tenants with ids from here on are unreachable
@@ -323,9 +323,9 @@ func TestTenantsThatCannotBeAskedKeepNoOtherWaiting(t *testing.T) {
 	t.Error("two looks did not reach the tenant that can be asked")
 }
 
-// TestOneWorksOnASubject checks that a subject has one running job across processes. A released job
+// TestSubjectHasOneRunningJob checks that a subject has one running job across processes. A released job
 // is dropped if a newer one of its subject waits, and of two concurrent claims one succeeds.
-func TestOneWorksOnASubject(t *testing.T) {
+func TestSubjectHasOneRunningJob(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			config := storetest.Database(t, engine, storetest.NewClock())
@@ -405,8 +405,8 @@ func TestServerJobsAreEnsuredOnce(t *testing.T) {
 	}
 }
 
-// TestOrderedJobsComeOneAfterTheOther checks the order of jobs, also after the death of a worker.
-func TestOrderedJobsComeOneAfterTheOther(t *testing.T) {
+// TestOrderedJobsRunInOrder checks the order of jobs, also after the death of a worker.
+func TestOrderedJobsRunInOrder(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		for _, token := range []string{"first", "second", "third"} {
 			w.add(token)

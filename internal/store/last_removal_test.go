@@ -7,9 +7,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestLastRemovalIsOfTheLastTime checks that a finding that was removed, returned and was removed
+// TestRemovalReasonIsOfLastRemoval checks that a finding that was removed, returned and was removed
 // again has the reason of the last removal.
-func TestLastRemovalIsOfTheLastTime(t *testing.T) {
+func TestRemovalReasonIsOfLastRemoval(t *testing.T) {
 	event := func(kind model.FindingEventKind, detail string) store.FindingHistory {
 		return store.FindingHistory{FindingEvent: model.FindingEvent{Kind: kind, Detail: detail}}
 	}

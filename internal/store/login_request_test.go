@@ -41,7 +41,7 @@ func loginByCode(t *testing.T, s *store.Store, d model.Deployment, code string) 
 	return l, err
 }
 
-func TestLoginIsApprovedOnceAndTakenOnce(t *testing.T) {
+func TestLoginRequestIsApprovedAndUsedOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		for range 2 {
@@ -201,9 +201,9 @@ func TestManyNetworksBlockNoOther(t *testing.T) {
 	}
 }
 
-// TestWhoIsSignedInKeepsTheirPlace fills the limit from a thousand networks. A request from a
+// TestLoginLimitSparesSignedInNetworks fills the limit from a thousand networks. A request from a
 // network with a signed-in user must stay.
-func TestWhoIsSignedInKeepsTheirPlace(t *testing.T) {
+func TestLoginLimitSparesSignedInNetworks(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		clock := storetest.NewClock()
 		s := storetest.Open(t, storetest.Database(t, engine, clock))
@@ -250,9 +250,9 @@ func TestWhoIsSignedInKeepsTheirPlace(t *testing.T) {
 	}
 }
 
-// TestPromisedTokensCount checks that approved requests count toward the limit of tokens, and are
+// TestApprovedLoginsCountTowardTokenLimit checks that approved requests count toward the limit of tokens, and are
 // deleted when the user's tokens are revoked.
-func TestPromisedTokensCount(t *testing.T) {
+func TestApprovedLoginsCountTowardTokenLimit(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		ada, ben := addUser(t, s, d, "ada", model.RoleAdmin), addUser(t, s, d, "ben", model.RoleAdmin)
@@ -299,8 +299,8 @@ func TestPromisedTokensCount(t *testing.T) {
 	})
 }
 
-// TestALoginIsDecidedAboutOnce checks approvals and denials for a program and a scanner.
-func TestALoginIsDecidedAboutOnce(t *testing.T) {
+// TestLoginRequestIsDecidedOnce checks approvals and denials for a program and a scanner.
+func TestLoginRequestIsDecidedOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, noise := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)
 		program := model.LoginProgram{ClientHash: []byte("client"), Name: "A program", Resource: "https://here/mcp", Write: true}

@@ -216,9 +216,9 @@ func TestRepositoryPages(t *testing.T) {
 	})
 }
 
-// TestAConnectionWithoutSecretsIsChanged checks updates of a connection to a public remote, which
+// TestUpdateConnectionWithoutSecrets checks updates of a connection to a public remote, which
 // needs no secrets.
-func TestAConnectionWithoutSecretsIsChanged(t *testing.T) {
+func TestUpdateConnectionWithoutSecrets(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {

@@ -14,9 +14,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestANewerSchemaIsRefused opens a database that a later version has migrated, with and without
+// TestNewerSchemaIsRejected opens a database that a later version has migrated, with and without
 // missing migrations of this version.
-func TestANewerSchemaIsRefused(t *testing.T) {
+func TestNewerSchemaIsRejected(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, change := range map[string]string{
 			"ahead":            `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`,
@@ -43,9 +43,9 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	}
 }
 
-// TestAServerThatIsReplaced migrates the database of a running server to a newer version. Reads and
+// TestRunningServerRejectsNewerSchema migrates the database of a running server to a newer version. Reads and
 // writes must fail until the schema is back at a known version.
-func TestAServerThatIsReplaced(t *testing.T) {
+func TestRunningServerRejectsNewerSchema(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		write := func() error {
@@ -77,8 +77,8 @@ func TestAServerThatIsReplaced(t *testing.T) {
 	})
 }
 
-// TestAnOlderSchemaIsRefused opens a database older than the baseline, which must stay unchanged.
-func TestAnOlderSchemaIsRefused(t *testing.T) {
+// TestSchemaOlderThanBaselineIsRejected opens a database older than the baseline, which must stay unchanged.
+func TestSchemaOlderThanBaselineIsRejected(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			config := storetest.Database(t, engine, storetest.NewClock())
@@ -99,9 +99,9 @@ func TestAnOlderSchemaIsRefused(t *testing.T) {
 	}
 }
 
-// TestADatabaseOfTheBaselineIsUpgraded migrates a baseline database. The schema must equal the one
+// TestBaselineDatabaseIsUpgraded migrates a baseline database. The schema must equal the one
 // in testdata, and the checks must find no faults in new rows.
-func TestADatabaseOfTheBaselineIsUpgraded(t *testing.T) {
+func TestBaselineDatabaseIsUpgraded(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			config := storetest.Database(t, engine, storetest.NewClock())

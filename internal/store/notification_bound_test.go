@@ -87,8 +87,8 @@ func TestWaitingMessagesAreBounded(t *testing.T) {
 	})
 }
 
-// TestMessagesTakeAHandfulOfRoundTrips compares one receiver with hundreds.
-func TestMessagesTakeAHandfulOfRoundTrips(t *testing.T) {
+// TestNotificationsNeedFewRoundTrips compares one receiver with hundreds.
+func TestNotificationsNeedFewRoundTrips(t *testing.T) {
 	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", storetest.NewClock()))
 	d := newTenant(t, storetest.Open(t, config))
 	var rules []model.NotificationRule

@@ -116,9 +116,9 @@ func TestPruneNotifications(t *testing.T) {
 	})
 }
 
-// TestDeliveriesToOneReceiverAreOneJob checks that deliveries share a job with the earliest due
+// TestDeliveriesToReceiverShareJob checks that deliveries share a job with the earliest due
 // time. Messages added while it runs get another job, which waits for it.
-func TestDeliveriesToOneReceiverAreOneJob(t *testing.T) {
+func TestDeliveriesToReceiverShareJob(t *testing.T) {
 	eachTimed(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := newTenant(t, s)
 		to := d.addRule("on call").Receivers()[0]
@@ -170,8 +170,8 @@ func TestDeliveriesToOneReceiverAreOneJob(t *testing.T) {
 	})
 }
 
-// TestWhatEndedIsNotClaimedNorEndedAgain pauses a rule during a delivery to its receiver.
-func TestWhatEndedIsNotClaimedNorEndedAgain(t *testing.T) {
+// TestPausedRuleEndsQueuedMessages pauses a rule during a delivery to its receiver.
+func TestPausedRuleEndsQueuedMessages(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		r := d.addRule("on call")

@@ -73,8 +73,8 @@ func TestOAuthGrants(t *testing.T) {
 	})
 }
 
-// letIn approves a client of a user and exchanges the code for its token.
-func letIn(ctx context.Context, tx *store.Tx, user int64, name string) (model.OAuthGrant, error) {
+// grantToken approves a client of a user and exchanges the code for its token.
+func grantToken(ctx context.Context, tx *store.Tx, user int64, name string) (model.OAuthGrant, error) {
 	g := model.OAuthGrant{
 		CodeHash: storetest.TokenHash("code of " + name), ClientHash: storetest.TokenHash("client"),
 		Token: model.Token{PublicID: "of " + name, Name: name, UserID: user, ExpiresAt: tx.Now().Add(model.OAuthAccessFor)},
@@ -109,16 +109,16 @@ func grantRows(t *testing.T, s *store.Store, d model.Deployment) (n int) {
 	return n
 }
 
-// TestAGrantIsSeenAsLongAsItWorks checks that an expired token with a renewable grant is
+// TestRenewableGrantIsListed checks that an expired token with a renewable grant is
 // distinguished from an ended one. It must not be deleted to stay within the limit, and must end
 // with its grant.
-func TestAGrantIsSeenAsLongAsItWorks(t *testing.T) {
+func TestRenewableGrantIsListed(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := storetest.Deployment(t, s)
 		ada := addUser(t, s, d, "ada", model.RoleViewer)
 		var g model.OAuthGrant
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) (err error) {
-			if g, err = letIn(ctx, tx, ada.ID, "editor"); err != nil {
+			if g, err = grantToken(ctx, tx, ada.ID, "editor"); err != nil {
 				return err
 			}
 			for i := range store.MaxTokens - 1 {
@@ -209,8 +209,8 @@ func TestGrantsEndWithTheRole(t *testing.T) {
 		d := storetest.Deployment(t, s)
 		ada, ben := addUser(t, s, d, "ada", model.RoleViewer), addUser(t, s, d, "ben", model.RoleViewer)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			_, err := letIn(ctx, tx, ada.ID, "editor")
-			_, err2 := letIn(ctx, tx, ben.ID, "of ben")
+			_, err := grantToken(ctx, tx, ada.ID, "editor")
+			_, err2 := grantToken(ctx, tx, ben.ID, "of ben")
 			code := model.OAuthGrant{CodeHash: storetest.TokenHash("waiting"), ClientHash: storetest.TokenHash("x"), Token: model.Token{Name: "waiting", UserID: ada.ID}}
 			return errors.Join(err, err2, tx.AddOAuthGrant(ctx, code))
 		})

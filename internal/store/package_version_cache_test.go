@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestNamesOfATransactionThatFails checks that names of uncommitted rows are not cached. On SQLite,
+// TestUncommittedNamesAreNotCached checks that names of uncommitted rows are not cached. On SQLite,
 // a rollback releases their ids for other names.
-func TestNamesOfATransactionThatFails(t *testing.T) {
+func TestUncommittedNamesAreNotCached(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")

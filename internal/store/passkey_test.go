@@ -96,9 +96,9 @@ func TestPasskeysAreFactors(t *testing.T) {
 	})
 }
 
-// TestWhatAPasskeySignedIsTakenOnce checks that concurrent or later uses of one signed challenge
+// TestPasskeyChallengeIsSingleUse checks that concurrent or later uses of one signed challenge
 // succeed once during its lifetime.
-func TestWhatAPasskeySignedIsTakenOnce(t *testing.T) {
+func TestPasskeyChallengeIsSingleUse(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()

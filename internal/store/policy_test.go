@@ -30,7 +30,7 @@ func withRules(t testing.TB, s *store.Store, d model.Deployment, n int) (policyI
 	return policyID
 }
 
-func TestPolicyRulesArePagedById(t *testing.T) {
+func TestPolicyRulesArePagedByID(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		policy := withRules(t, s, d, 5)
@@ -64,7 +64,7 @@ func TestPolicyRulesArePagedById(t *testing.T) {
 	})
 }
 
-func TestRuleModeIsSet(t *testing.T) {
+func TestSetRuleMode(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		policy := withRules(t, s, d, 2)
@@ -103,9 +103,9 @@ func TestRuleModeIsSet(t *testing.T) {
 	})
 }
 
-// TestManyRuleModesAreSet checks that SetRuleModes is equivalent to several SetRuleMode and needs
+// TestSetRuleModes checks that SetRuleModes is equivalent to several SetRuleMode and needs
 // few round trips.
-func TestManyRuleModesAreSet(t *testing.T) {
+func TestSetRuleModes(t *testing.T) {
 	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", storetest.NewClock()))
 	for engine, s := range map[string]*store.Store{"postgres": storetest.Open(t, config), "sqlite": storetest.Open(t, storetest.Database(t, "sqlite", storetest.NewClock()))} {
 		d := storetest.Deployment(t, s)
@@ -154,7 +154,7 @@ func further(name string) model.Policy {
 	}
 }
 
-func TestFurtherPoliciesAreMadeChangedAndDeleted(t *testing.T) {
+func TestCreateUpdateAndDeletePolicies(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		var made model.Policy
@@ -199,7 +199,7 @@ func TestFurtherPoliciesAreMadeChangedAndDeleted(t *testing.T) {
 	})
 }
 
-func TestPoliciesAreChecked(t *testing.T) {
+func TestInvalidPoliciesAreRejected(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		for location, change := range map[string]func(*model.Policy){
@@ -228,9 +228,9 @@ func TestPoliciesAreChecked(t *testing.T) {
 	})
 }
 
-// TestARuleOfSeveralPoliciesHasOneText serves a rule in two policies. Each must have its own mode
+// TestRuleInSeveralPoliciesHasOneText serves a rule in two policies. Each must have its own mode
 // and both the newest text.
-func TestARuleOfSeveralPoliciesHasOneText(t *testing.T) {
+func TestRuleInSeveralPoliciesHasOneText(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
@@ -275,8 +275,8 @@ func TestARuleOfSeveralPoliciesHasOneText(t *testing.T) {
 	})
 }
 
-// TestPoliciesKeepTheirDays sets and removes the due days of a policy, each with an audit event.
-func TestPoliciesKeepTheirDays(t *testing.T) {
+// TestPolicyDueDays sets and removes the due days of a policy, each with an audit event.
+func TestPolicyDueDays(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		d.update(func(ctx context.Context, tx *store.Tx) error {

@@ -102,7 +102,7 @@ func TestDeletedProjectLeavesNothingButItsTrail(t *testing.T) {
 	})
 }
 
-func TestDeletedRefTakesItsFindingsOutOfScope(t *testing.T) {
+func TestDeleteRefMarksFindingsRemoved(t *testing.T) {
 	const branch = "refs/heads/branch"
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)

@@ -95,7 +95,7 @@ var lineageMerges = []struct {
 	},
 }
 
-func TestMergeLeavesDecisionsOnTheirCode(t *testing.T) {
+func TestProjectMergePreservesDecisions(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		all := newTenant(t, s)
 		for i, c := range lineageMerges {
@@ -106,14 +106,14 @@ func TestMergeLeavesDecisionsOnTheirCode(t *testing.T) {
 				w.tell(w.into, c.into)
 				applied := newMirror()
 				version := applied.apply(w.tenant, 0)
-				had := w.kept(applied)
+				had := w.projectContents(applied)
 				w.merge()
 				same(t, "after the merge", w.told(), c.want)
 				applied.apply(w.tenant, version)
 				rebuilt := newMirror()
 				rebuilt.apply(w.tenant, 0)
 				same(t, "the index, as rebuilt", applied, rebuilt)
-				has := w.kept(rebuilt)
+				has := w.projectContents(rebuilt)
 				same(t, "findings, each once", has.findings, slices.Compact(had.findings))
 				same(t, "comments", has.comments, had.comments)
 				if missing := slices.DeleteFunc(had.trail, func(s string) bool { return slices.Contains(has.trail, s) }); len(missing) > 0 {
@@ -139,8 +139,8 @@ func TestMergeLeavesDecisionsOnTheirCode(t *testing.T) {
 // keptOf contains the data of two projects that a merge must preserve, sorted.
 type keptOf struct{ findings, comments, trail []string }
 
-// kept returns the findings by ref and identity, comments and decisions of both projects.
-func (w twins) kept(m *mirror) (k keptOf) {
+// projectContents returns the findings by ref and identity, comments and decisions of both projects.
+func (w twins) projectContents(m *mirror) (k keptOf) {
 	w.t.Helper()
 	ours := func(project int64) bool { return project == w.from.ID || project == w.into.ID }
 	w.view(func(ctx context.Context, tx *store.Tx) error {

@@ -70,10 +70,10 @@ func (w twins) merge() (p model.Project) {
 	return p
 }
 
-// TestAMergedHistoryStays checks that the history of a remaining finding contains the merge and the
+// TestProjectMergePreservesHistory checks that the history of a remaining finding contains the merge and the
 // events of the deleted one. It must not refer to deleted findings, and must not contain their
 // removals.
-func TestAMergedHistoryStays(t *testing.T) {
+func TestProjectMergePreservesHistory(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)
 		goes, stays, only := w.fromFound[0].ID, w.intoFound[0].ID, w.fromFound[2].ID
@@ -112,7 +112,7 @@ func TestAMergedHistoryStays(t *testing.T) {
 	})
 }
 
-func TestMergedFindingsAreOneProjects(t *testing.T) {
+func TestProjectMergeCombinesFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)
 		w.triage(w.fromFound[0].LineageID, model.TriageIgnored, 1) // only the finding of from has a decision
@@ -159,9 +159,9 @@ func TestMergedFindingsAreOneProjects(t *testing.T) {
 	})
 }
 
-// TestMergeTellsTheFeedWhatItDid checks that an index that follows the merge by the feed equals one
+// TestProjectMergeUpdatesFeed checks that an index that follows the merge by the feed equals one
 // built afterwards.
-func TestMergeTellsTheFeedWhatItDid(t *testing.T) {
+func TestProjectMergeUpdatesFeed(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)
 		w.triage(w.fromFound[0].LineageID, model.TriageIgnored, 1)
@@ -216,7 +216,7 @@ func (m *mirror) apply(d tenant, since int64) (version int64) {
 	return version
 }
 
-func TestMergedProjectTakesWhatItLacks(t *testing.T) {
+func TestProjectMergeFillsMissingFields(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		var from, into model.Project
@@ -283,7 +283,7 @@ func TestMergedProjectTakesWhatItLacks(t *testing.T) {
 	})
 }
 
-func TestMergeRefusesWhatIsNoPair(t *testing.T) {
+func TestProjectMergeRejectsSameOrUnknownProject(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/a")

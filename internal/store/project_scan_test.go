@@ -104,7 +104,7 @@ func findsProject(t *testing.T, s *store.Store, slug string, c scanned) {
 	same(t, "the deployment after the same scan again", deployment(t, s, d.Slug), before)
 }
 
-func TestProjectForScanRefusesBadNames(t *testing.T) {
+func TestProjectForScanRejectsInvalidNames(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		invalid(t, "one segment", s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {

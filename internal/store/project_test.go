@@ -29,7 +29,7 @@ func addProjects(t testing.TB, s *store.Store, d model.Deployment, names ...stri
 	return list
 }
 
-func TestProjectIsKeptAsGiven(t *testing.T) {
+func TestProjectRoundTrip(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		var made model.Project
@@ -64,7 +64,7 @@ func TestProjectIsKeptAsGiven(t *testing.T) {
 	})
 }
 
-func TestBadProjectsAreRefused(t *testing.T) {
+func TestInvalidProjectsAreRejected(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
@@ -89,7 +89,7 @@ func TestBadProjectsAreRefused(t *testing.T) {
 	})
 }
 
-func TestProjectPatchChangesWhatItNames(t *testing.T) {
+func TestUpdateProjectChangesOnlyGivenFields(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		p := addProjects(t, s, d, "acme/payments")[0]
@@ -141,7 +141,7 @@ func TestProjectPatchChangesWhatItNames(t *testing.T) {
 	})
 }
 
-func TestOldNamesAnswerUntilAnotherProjectTakesThem(t *testing.T) {
+func TestFormerProjectNamesResolveUntilReused(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		list := addProjects(t, s, d, "acme/a", "acme/other")
@@ -228,7 +228,7 @@ func TestProjectsArePagedByName(t *testing.T) {
 	})
 }
 
-func TestScanAppliedSetsTheDefaultBranchOnce(t *testing.T) {
+func TestScanAppliedSetsDefaultBranchOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		p := addProjects(t, s, d, "acme/a")[0]

@@ -20,9 +20,9 @@ func (d tenant) lose(to int64) {
 	d.check(d.s.ExecRaw(d.t.Context(), fmt.Sprintf("UPDATE deployment SET version = %d WHERE id = %d", to, d.id)))
 }
 
-// TestLostVersionsNeverComeAgain checks that commits after a restore do not reuse lost versions,
+// TestLostVersionsAreNotReused checks that commits after a restore do not reuse lost versions,
 // and that the feed rejects lost versions.
-func TestLostVersionsNeverComeAgain(t *testing.T) {
+func TestLostVersionsAreNotReused(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
@@ -81,7 +81,7 @@ func (d tenant) names(p model.Project) (pages, holdings, filtered []string) {
 	pages = text(d.dependencies(model.DependencyFilter{}))
 	filtered = text(d.dependencies(model.DependencyFilter{Name: "b-"}))
 	d.view(func(ctx context.Context, tx *store.Tx) error {
-		held, err := heldOn(ctx, tx, p.ID, "refs/heads/main", nil)
+		held, err := holdingsOfRef(ctx, tx, p.ID, "refs/heads/main", nil)
 		for _, h := range held {
 			for _, e := range h.Dependencies {
 				holdings = append(holdings, e.Name+"@"+e.Version)
@@ -93,9 +93,9 @@ func (d tenant) names(p model.Project) (pages, holdings, filtered []string) {
 	return pages, holdings, filtered
 }
 
-// TestLostNamesAreForgotten checks that names from commits lost by a restore are not returned,
+// TestLostNamesAreNotReturned checks that names from commits lost by a restore are not returned,
 // regardless of the commits that replace them.
-func TestLostNamesAreForgotten(t *testing.T) {
+func TestLostNamesAreNotReturned(t *testing.T) {
 	cases := map[string]struct {
 		lost, again []string
 		more        int  // further commits after the restore, before the first read
@@ -122,7 +122,7 @@ func TestLostNamesAreForgotten(t *testing.T) {
 				d.update(func(ctx context.Context, tx *store.Tx) error {
 					_, _, err := tx.PutInventory(ctx, said)
 					d.check(err)
-					held, err := heldOn(ctx, tx, p.ID, said.Ref, nil) // as in the matching of an upload
+					held, err := holdingsOfRef(ctx, tx, p.ID, said.Ref, nil) // as in the matching of an upload
 					for _, h := range held {
 						if h.Lockfile != lock {
 							continue
@@ -200,9 +200,9 @@ func (d tenant) loseNames(lockfile string, last [2]int64) {
 	}
 }
 
-// TestLostAdvisoriesHaveTheirOwnVersions checks that loads after a restore do not reuse lost
+// TestLostAdvisoryVersionsAreNotReused checks that loads after a restore do not reuse lost
 // versions. Caches of advisories and scores are keyed by version.
-func TestLostAdvisoriesHaveTheirOwnVersions(t *testing.T) {
+func TestLostAdvisoryVersionsAreNotReused(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		versions := func(name string) (got [3]int64) {
 			t.Helper()

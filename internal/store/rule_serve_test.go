@@ -39,9 +39,9 @@ func (d tenant) serve(list []store.Serving) (served []model.ServedRule) {
 	return served
 }
 
-// TestManyRulesAreServedInAHandfulOfStatements checks new rules, changed texts, unchanged rules,
+// TestServingRulesNeedsFewStatements checks new rules, changed texts, unchanged rules,
 // and reports about them.
-func TestManyRulesAreServedInAHandfulOfStatements(t *testing.T) {
+func TestServingRulesNeedsFewStatements(t *testing.T) {
 	counts := map[string]func() int{}
 	proxy, far := storetest.Through(t, storetest.Database(t, "postgres", storetest.NewClock()))
 	near := storetest.Database(t, "sqlite", storetest.NewClock())
@@ -83,10 +83,10 @@ func TestManyRulesAreServedInAHandfulOfStatements(t *testing.T) {
 	}
 }
 
-// TestRulesServedAtOnceAreAsOneAfterTheOther serves the same rules for two tenants, one by one and
+// TestBatchServingEqualsServingOneByOne serves the same rules for two tenants, one by one and
 // together, with repeated names and rules already listed. Results, policies, versions and audit
 // events must be equal.
-func TestRulesServedAtOnceAreAsOneAfterTheOther(t *testing.T) {
+func TestBatchServingEqualsServingOneByOne(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		number := 0
 		rapid.Check(t, func(rt *rapid.T) {
@@ -209,9 +209,9 @@ func (d tenant) servedState(further int64) (out []string) {
 	return out
 }
 
-// TestTheFirstRuleThatClashesIsNamed checks that nothing is served after a conflict, including the
+// TestServingConflictNamesFirstRule checks that nothing is served after a conflict, including the
 // rules before it.
-func TestTheFirstRuleThatClashesIsNamed(t *testing.T) {
+func TestServingConflictNamesFirstRule(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		d.serve(servings(3, 4, 1)) // a rule for secrets

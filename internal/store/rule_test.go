@@ -21,7 +21,7 @@ func (d tenant) putRules(rules ...*model.Rule) (ids []int64) {
 	return ids
 }
 
-func TestPutRulesKeepsOneRowPerContent(t *testing.T) {
+func TestPutRulesStoresOneRowPerContent(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		a1 := &model.Rule{Name: "a", IssueType: model.SAST, Message: "one", CWE: []string{"CWE-79"}, Mode: model.ModeBlock}
@@ -57,7 +57,7 @@ func putRulesErr(d tenant, r *model.Rule) (ids []int64, err error) {
 	})
 }
 
-func TestRulesEnterTheDefaultPolicyOfTheirProduct(t *testing.T) {
+func TestRulesAreAddedToDefaultPolicy(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		d.putRules(
@@ -95,9 +95,9 @@ func TestRulesEnterTheDefaultPolicyOfTheirProduct(t *testing.T) {
 	})
 }
 
-// TestPoorerContentLeavesThePolicyComplete stores a rule as reported by JSON, then by SARIF, then
+// TestIncompleteRuleContentLeavesPolicyComplete stores a rule as reported by JSON, then by SARIF, then
 // by JSON again. The policy must show the newest content without gaps.
-func TestPoorerContentLeavesThePolicyComplete(t *testing.T) {
+func TestIncompleteRuleContentLeavesPolicyComplete(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		rich := model.Rule{Name: "eqeq", IssueType: model.SAST, Severity: model.SeverityLow, Technologies: []string{"go"}, Mode: model.ModeBlock}
@@ -130,9 +130,9 @@ func TestPoorerContentLeavesThePolicyComplete(t *testing.T) {
 	})
 }
 
-// TestAServedRuleTellsBest reports a served rule with fewer and different fields. Only fields
+// TestServedRuleTextHasPrecedence reports a served rule with fewer and different fields. Only fields
 // missing in its text must be used.
-func TestAServedRuleTellsBest(t *testing.T) {
+func TestServedRuleTextHasPrecedence(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		text := model.Rule{Name: "shell", IssueType: model.SAST, Severity: model.SeverityCritical, Message: "a shell", Mode: model.ModeBlock}

@@ -86,7 +86,7 @@ func (w workplace) tokenWorks(r *model.Run) bool {
 	return err == nil && token.Active(w.clock.Now())
 }
 
-func TestRunGoesThroughItsStates(t *testing.T) {
+func TestRunLifecycle(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		p := addProjects(t, w.Store, w.d, "acme/payments")[0]
 		w.clock.Advance(time.Millisecond)
@@ -143,9 +143,9 @@ func TestRunGoesThroughItsStates(t *testing.T) {
 	})
 }
 
-// TestLostRunnersAreReplaced checks that a run has three attempts in total. A late report of an
+// TestRunHasThreeAttempts checks that a run has three attempts in total. A late report of an
 // earlier attempt must be rejected.
-func TestLostRunnersAreReplaced(t *testing.T) {
+func TestRunHasThreeAttempts(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		p := addProjects(t, w.Store, w.d, "acme/payments")[0]
 		w.queue(p.ID, "refs/heads/main", nil)
@@ -180,7 +180,7 @@ func TestLostRunnersAreReplaced(t *testing.T) {
 	})
 }
 
-func TestRunTimesOutThoughItsRunnerLives(t *testing.T) {
+func TestRunTimesOutDespiteProgress(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		p := addProjects(t, w.Store, w.d, "acme/payments")[0]
 		w.queue(p.ID, "refs/heads/main", nil)
@@ -195,7 +195,7 @@ func TestRunTimesOutThoughItsRunnerLives(t *testing.T) {
 	})
 }
 
-func TestNewerRunsReplaceWaitingOnes(t *testing.T) {
+func TestNewerRunsReplaceQueuedOnes(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		p := addProjects(t, w.Store, w.d, "acme/payments", "acme/other")
 		commit := func(digit string) func(*model.Run) {
@@ -238,9 +238,9 @@ func TestNewerRunsReplaceWaitingOnes(t *testing.T) {
 	})
 }
 
-// TestManyServersLeaseARunOnce checks that each run is leased by one of several servers. Leases
+// TestConcurrentServersLeaseRunOnce checks that each run is leased by one of several servers. Leases
 // must respect the limit per host and the allowed projects.
-func TestManyServersLeaseARunOnce(t *testing.T) {
+func TestConcurrentServersLeaseRunOnce(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
@@ -336,8 +336,8 @@ func TestRunsAndTheirLogsAreBounded(t *testing.T) {
 	})
 }
 
-// TestRunsOfADeletedProjectAreGone checks that runs are deleted with their upload tokens.
-func TestRunsOfADeletedProjectAreGone(t *testing.T) {
+// TestRunsOfDeletedProjectAreDeleted checks that runs are deleted with their upload tokens.
+func TestRunsOfDeletedProjectAreDeleted(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		p := addProjects(t, w.Store, w.d, "acme/payments")[0]
 		w.queue(p.ID, "refs/heads/main", nil)
@@ -359,7 +359,7 @@ func TestRunsOfADeletedProjectAreGone(t *testing.T) {
 	})
 }
 
-func TestForeignRunsAreNotThere(t *testing.T) {
+func TestForeignRunsAreNotFound(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		var foreign []model.Run
@@ -396,7 +396,7 @@ func TestForeignRunsAreNotThere(t *testing.T) {
 	})
 }
 
-func TestRunnersAreKnownAgainAndBounded(t *testing.T) {
+func TestRunnersAreRecognizedAndBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
@@ -425,9 +425,9 @@ func TestRunnersAreKnownAgainAndBounded(t *testing.T) {
 	})
 }
 
-// TestRunFactsTellOfRunnersThatMay checks that only runners that can run the project's scans are
+// TestRunFactsListEligibleRunners checks that only runners that can run the project's scans are
 // returned.
-func TestRunFactsTellOfRunnersThatMay(t *testing.T) {
+func TestRunFactsListEligibleRunners(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		p := addProjects(t, s, d, "acme/payments")[0]

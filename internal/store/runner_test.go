@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestARunnerThatWorksIsThere checks that progress reports update the last-seen time of a runner.
+// TestProgressUpdatesRunnerLastSeen checks that progress reports update the last-seen time of a runner.
 // New runners must not replace a working one.
-func TestARunnerThatWorksIsThere(t *testing.T) {
+func TestProgressUpdatesRunnerLastSeen(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		w.queue(addProjects(w.t, w.Store, w.d, "acme/payments")[0].ID, "refs/heads/main", nil)
 		var worker model.Runner

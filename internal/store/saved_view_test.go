@@ -103,9 +103,9 @@ func TestSavedViews(t *testing.T) {
 	})
 }
 
-// TestSavedViewsOfWhoLeft checks that the private views of a removed user are deleted and shared
+// TestSavedViewsOfRemovedUser checks that the private views of a removed user are deleted and shared
 // ones stay.
-func TestSavedViewsOfWhoLeft(t *testing.T) {
+func TestSavedViewsOfRemovedUser(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, ada, ben, add := savedViews(t, s)
 		mine, shared := add(ada, "Mine"), add(0, "Shared")

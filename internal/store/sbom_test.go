@@ -84,7 +84,7 @@ func (d tenant) bill(name string) model.Project {
 	return p
 }
 
-func TestExportReadsWhatIsInForce(t *testing.T) {
+func TestSBOMExportReadsCurrentState(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		payments, tools := d.bill("acme/payments"), d.bill("acme/tools")

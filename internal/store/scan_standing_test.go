@@ -12,9 +12,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestStandingScans checks that the last applied scan of each branch and source is returned, newest
+// TestLastAppliedScans checks that the last applied scan of each branch and source is returned, newest
 // first.
-func TestStandingScans(t *testing.T) {
+func TestLastAppliedScans(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		names := map[int64]string{}

@@ -14,7 +14,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-func TestScanIsKeptAsGiven(t *testing.T) {
+func TestScanRoundTrip(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		p := addProjects(t, s, d, "acme/a")[0]
@@ -93,8 +93,8 @@ func drawScanFilter(r *rapid.T, projects []model.Project) model.ScanFilter {
 	}
 }
 
-// scanKept is a simple implementation of the filter.
-func scanKept(f model.ScanFilter, s model.Scan, names map[int64]string, now time.Time) bool {
+// matchesScanFilter is a simple implementation of the filter.
+func matchesScanFilter(f model.ScanFilter, s model.Scan, names map[int64]string, now time.Time) bool {
 	total := s.TotalTime.Seconds()
 	return (f.Ref == "" || f.Ref == s.Ref) && (f.ProjectID == 0 || f.ProjectID == s.ProjectID) && (len(f.AnyOf) == 0 || slices.Contains(f.AnyOf, s.ProjectID)) && (f.Full == nil || *f.Full == s.Full) &&
 		(len(f.Products) == 0 || slices.ContainsFunc(f.Products, s.Products.Has)) &&
@@ -104,7 +104,7 @@ func scanKept(f model.ScanFilter, s model.Scan, names map[int64]string, now time
 		f.Projects.Allows(names[s.ProjectID])
 }
 
-func TestScanSearchKeepsWhatTheFilterSays(t *testing.T) {
+func TestScanSearchMatchesFilter(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		projects := addProjects(t, s, d, "acme/a", "acme/b", "globex/a")
@@ -124,7 +124,7 @@ func TestScanSearchKeepsWhatTheFilterSays(t *testing.T) {
 			}
 			f := drawScanFilter(r, projects)
 			now := tx.Now()
-			want := slices.DeleteFunc(scans, func(s model.Scan) bool { return !scanKept(f, s, names, now) })
+			want := slices.DeleteFunc(scans, func(s model.Scan) bool { return !matchesScanFilter(f, s, names, now) })
 			slices.SortFunc(want, func(a, b model.Scan) int {
 				if c := b.StartedAt.Compare(a.StartedAt); c != 0 {
 					return c
@@ -155,7 +155,7 @@ func walkScans(ctx context.Context, tx *store.Tx, f model.ScanFilter, limit int)
 	}
 }
 
-func TestScanTimesOutOfRangeFindNothingOrAll(t *testing.T) {
+func TestScanFilterWithOutOfRangeTimes(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		p := addProjects(t, s, d, "acme/a")[0]
@@ -220,7 +220,7 @@ var streams = []streamed{
 	{"one that was only followed in vain", []applied{{main, "semgrep", "a", true, model.ScanApplied}, {main, "semgrep", "b", true, model.ScanSuperseded}}, "a", 1, 1, false, 0},
 }
 
-func TestStreamTellsWhatStands(t *testing.T) {
+func TestStream(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		for i, c := range streams {
@@ -266,8 +266,8 @@ func land(ctx context.Context, tx *store.Tx, p model.Project, c streamed) (want 
 	return want, nil
 }
 
-// TestStreamFollowsTheOrderOfEnds checks that concurrent scans are ordered by their ends.
-func TestStreamFollowsTheOrderOfEnds(t *testing.T) {
+// TestStreamOrdersConcurrentScansByEnd checks that concurrent scans are ordered by their ends.
+func TestStreamOrdersConcurrentScansByEnd(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		p := addProjects(t, s, d, "acme/ends")[0]

@@ -87,7 +87,7 @@ func columns(t *testing.T, s *store.Store) []string {
 	return list
 }
 
-func TestBothEnginesHaveTheSameTablesColumnsAndSequences(t *testing.T) {
+func TestEnginesHaveEqualSchemas(t *testing.T) {
 	lite, pg := storetest.New(t, "sqlite"), storetest.New(t, "postgres")
 	same(t, "columns on PostgreSQL, as on SQLite", columns(t, pg), columns(t, lite))
 	same(t, "sequences on PostgreSQL, as on SQLite",
@@ -101,7 +101,7 @@ var global = []string{
 	"advisory_state", "advisory", "advisory_name", "advisory_package", "advisory_member", "advisory_former", "advisory_change", "advisory_alias_change", "advisory_source", "advisory_card", "epss", "kev",
 }
 
-func TestEveryTenantTableIsKeyedByItsDeploymentFirst(t *testing.T) {
+func TestTenantTableKeysStartWithDeployment(t *testing.T) {
 	s := storetest.New(t, "sqlite")
 	var tenants []string
 	for _, table := range lines(t, s, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'`) {

@@ -45,7 +45,7 @@ func finish(t testing.TB, s *store.Store, u model.User, cookie string, p model.F
 	return err
 }
 
-func TestASecondFactorMakesPendingSessions(t *testing.T) {
+func TestSecondFactorCreatesPendingSessions(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		ada := addUser(t, s, storetest.Deployment(t, s), "ada", model.RoleAdmin)
 		signIn(t, s, ada, "before")
@@ -87,9 +87,9 @@ func TestASecondFactorMakesPendingSessions(t *testing.T) {
 	})
 }
 
-// TestACodeIsTakenOnce checks that of several concurrent sign-ins with the same code only one
+// TestSecondFactorCodeIsSingleUse checks that of several concurrent sign-ins with the same code only one
 // succeeds.
-func TestACodeIsTakenOnce(t *testing.T) {
+func TestSecondFactorCodeIsSingleUse(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		ada := addUser(t, s, storetest.Deployment(t, s), "ada", model.RoleAdmin)
 		withApp(t, s, ada, 100)
@@ -188,7 +188,7 @@ func TestPendingSessionsEnd(t *testing.T) {
 	}
 }
 
-func TestTheSecondFactorIsRemovedByProofOrReset(t *testing.T) {
+func TestSecondFactorRemovalByProofOrReset(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		ada := addUser(t, s, d, "ada", model.RoleAdmin)

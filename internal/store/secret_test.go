@@ -185,9 +185,9 @@ func TestConcealFindings(t *testing.T) {
 	})
 }
 
-// TestConcealingTakesAsLongAsThereAreFindings checks that the time grows linearly with the number
+// TestConcealFindingsTakesLinearTime checks that the time grows linearly with the number
 // of findings, because others wait meanwhile.
-func TestConcealingTakesAsLongAsThereAreFindings(t *testing.T) {
+func TestConcealFindingsTakesLinearTime(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		took := func(name string, n int) time.Duration {

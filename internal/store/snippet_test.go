@@ -103,8 +103,8 @@ func TestSnippetPlaces(t *testing.T) {
 	})
 }
 
-// TestSnippetsGoWithTheirFindings checks when snippets are stored, replaced and deleted.
-func TestSnippetsGoWithTheirFindings(t *testing.T) {
+// TestSnippetLifecycle checks when snippets are stored, replaced and deleted.
+func TestSnippetLifecycle(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
@@ -175,9 +175,9 @@ func TestStaleSnippetsAreDropped(t *testing.T) {
 	})
 }
 
-// TestNoCodeIsKept checks that disabling deletes all snippets, prevents new ones and adds an audit
+// TestDisablingSnippetsDeletesThem checks that disabling deletes all snippets, prevents new ones and adds an audit
 // event. The other tenant must be unaffected.
-func TestNoCodeIsKept(t *testing.T) {
+func TestDisablingSnippetsDeletesThem(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		n := d.noise()

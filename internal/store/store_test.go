@@ -83,8 +83,8 @@ func invalid(t testing.TB, what string, err error, location string) {
 	}
 }
 
-// TestExclusiveIsOneAtATime runs Exclusive in several processes concurrently.
-func TestExclusiveIsOneAtATime(t *testing.T) {
+// TestExclusiveAcrossProcesses runs Exclusive in several processes concurrently.
+func TestExclusiveAcrossProcesses(t *testing.T) {
 	config := storetest.Database(t, "postgres", storetest.NewClock())
 	var inside, most atomic.Int64
 	var all sync.WaitGroup

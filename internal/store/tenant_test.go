@@ -194,8 +194,8 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 	})
 }
 
-// TestListsShowNothingForeign reads every list of an empty tenant.
-func TestListsShowNothingForeign(t *testing.T) {
+// TestListsOfEmptyTenantAreEmpty reads every list of an empty tenant.
+func TestListsOfEmptyTenantAreEmpty(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {

@@ -10,8 +10,8 @@ import (
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
-// TestMergedProjectsKeepTheirTickets merges two projects that both have findings 0 and 1.
-func TestMergedProjectsKeepTheirTickets(t *testing.T) {
+// TestMergedProjectsPreserveTickets merges two projects that both have findings 0 and 1.
+func TestMergedProjectsPreserveTickets(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)
 		const sec2 = "https://tracker.example/browse/SEC-2"
@@ -78,9 +78,9 @@ func TestMergedLineagesHaveOneTicket(t *testing.T) {
 	})
 }
 
-// TestMergedLineagesShowTheTicketThatStays merges a finding with a requested ticket and one with a
+// TestMergedLineagesShowRemainingTicket merges a finding with a requested ticket and one with a
 // created ticket. The annotations of all linked findings must match the links.
-func TestMergedLineagesShowTheTicketThatStays(t *testing.T) {
+func TestMergedLineagesShowRemainingTicket(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		f := d.written(d.findings(d.project("acme/payments"), 5, nil))
@@ -88,7 +88,7 @@ func TestMergedLineagesShowTheTicketThatStays(t *testing.T) {
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
 		})
-		asked := d.ask(ticket.Request{Findings: f[:1]}).Requested[0].TicketID
+		asked := d.requestTickets(ticket.Request{Findings: f[:1]}).Requested[0].TicketID
 		one := d.link(sec1, f[1], f[3]).Ticket
 		two := d.link("https://tracker.example/browse/SEC-2", f[2], f[4]).Ticket
 		d.update(func(ctx context.Context, tx *store.Tx) error {

@@ -56,9 +56,9 @@ func TestTicketsAboutNothingEnd(t *testing.T) {
 	})
 }
 
-// TestTicketsTakeAHandfulOfRoundTrips checks that 50 findings with different earlier tickets and
+// TestTicketsNeedFewRoundTrips checks that 50 findings with different earlier tickets and
 // triage need no more round trips than two.
-func TestTicketsTakeAHandfulOfRoundTrips(t *testing.T) {
+func TestTicketsNeedFewRoundTrips(t *testing.T) {
 	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", storetest.NewClock()))
 	s := storetest.Open(t, config)
 	d := newTenant(t, s)

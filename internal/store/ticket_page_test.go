@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestPagesOfTickets checks that pages are complete for callers restricted to projects. The round
+// TestTicketPages checks that pages are complete for callers restricted to projects. The round
 // trips must not depend on the number of hidden tickets.
-func TestPagesOfTickets(t *testing.T) {
+func TestTicketPages(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			c := storetest.Database(t, engine, storetest.NewClock())

@@ -20,9 +20,9 @@ func (d tenant) rename(p model.Project, name string) {
 	})
 }
 
-// TestABoundCallerPlacesTicketsInItsProjects requests tickets in trackers of the deployment as a
+// TestRestrictedCallerRequestsTicketsInItsProjects requests tickets in trackers of the deployment as a
 // caller restricted to projects. The project's name in Redoubt decides about access.
-func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
+func TestRestrictedCallerRequestsTicketsInItsProjects(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		c, jira := d.connection("gitea"), d.jira("jira")
@@ -45,7 +45,7 @@ func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
 		place := func(r ticket.Request) string {
 			r.Findings = f[next : next+1]
 			next++
-			out := d.ask(r)
+			out := d.requestTickets(r)
 			if len(out.Failed) > 0 {
 				return "refused: " + strings.NewReplacer("open/x", "X", "open/none", "X", "HR", "X", "jira", "C", "none", "C").Replace(out.Failed[0].Reason)
 			}
@@ -71,10 +71,10 @@ func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
 		}
 
 		ask := ticket.Request{Findings: f[next : next+1], Project: "open/x"}
-		asked := d.ask(ask).Requested
+		asked := d.requestTickets(ask).Requested
 		d.fail(asked...)
 		ask.Project, ask.Globs = "", globs
-		d.ask(ask)
+		d.requestTickets(ask)
 		same(t, "tried again by one who does not see the place", d.ticket(asked[0].TicketID).Project, "open/y")
 		next++
 
@@ -96,9 +96,9 @@ func TestABoundCallerPlacesTicketsInItsProjects(t *testing.T) {
 	})
 }
 
-// TestLinksReadOnlyWhatTheirMakerSees links to addresses in trackers that the deployment's
+// TestTicketLinksRespectCallerAccess links to addresses in trackers that the deployment's
 // credentials can access.
-func TestLinksReadOnlyWhatTheirMakerSees(t *testing.T) {
+func TestTicketLinksRespectCallerAccess(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		c, jira := d.connection("gitea"), d.jira("jira")

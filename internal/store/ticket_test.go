@@ -47,8 +47,8 @@ func (d tenant) link(address string, findings ...model.Finding) (out ticket.Link
 	return out
 }
 
-// ask requests tickets.
-func (d tenant) ask(r ticket.Request) (out ticket.Outcome) {
+// requestTickets requests tickets.
+func (d tenant) requestTickets(r ticket.Request) (out ticket.Outcome) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		out, err = ticket.Submit(ctx, tx, r)
@@ -129,7 +129,7 @@ func TestTicketsOutliveProjectsAndConnections(t *testing.T) {
 	})
 }
 
-func TestOneTicketHasABound(t *testing.T) {
+func TestTicketFindingLimit(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		all := d.written(d.findings(d.project("acme/big"), model.MaxTicketFindings+1, nil))
@@ -147,7 +147,7 @@ func TestOneTicketHasABound(t *testing.T) {
 	})
 }
 
-func TestMergedLineagesKeepTheirTicket(t *testing.T) {
+func TestMergedLineagesPreserveTicket(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		f := d.written(d.findings(d.project("acme/payments"), 2, nil))
@@ -169,8 +169,8 @@ func TestMergedLineagesKeepTheirTicket(t *testing.T) {
 	})
 }
 
-// TestWhatTicketsAreAskedFor requests tickets for each way of choosing their project.
-func TestWhatTicketsAreAskedFor(t *testing.T) {
+// TestTicketProjectSelection requests tickets for each way of choosing their project.
+func TestTicketProjectSelection(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		c := d.connection("gitea")
@@ -191,7 +191,7 @@ func TestWhatTicketsAreAskedFor(t *testing.T) {
 		}
 		fails := func(name string, r ticket.Request, want string) {
 			t.Helper()
-			out := d.ask(r)
+			out := d.requestTickets(r)
 			if len(out.Failed) != 1 || !strings.Contains(out.Failed[0].Reason, want) || len(out.Requested)+len(out.Skipped) != 0 {
 				t.Errorf("%s: %+v; want it to fail with %q", name, out, want)
 			}
@@ -204,7 +204,7 @@ func TestWhatTicketsAreAskedFor(t *testing.T) {
 		fails("one behind the globs", ticket.Request{Findings: open[:1], Project: "acme/private", Globs: model.ProjectGlobs{"acme/public"}}, "is not a repository of a project")
 		fails("no repository", ticket.Request{Findings: bare[:1], Connection: "gitea"}, "name the repository")
 
-		out := d.ask(ticket.Request{Findings: own, Group: true})
+		out := d.requestTickets(ticket.Request{Findings: own, Group: true})
 		if len(out.Requested) != 2 || len(out.Requested[0].IDs) != 2 || len(out.Failed)+len(out.Skipped) != 0 {
 			t.Fatalf("three findings of two rules: %+v", out)
 		}
@@ -212,13 +212,13 @@ func TestWhatTicketsAreAskedFor(t *testing.T) {
 		if made.State != model.TicketRequested || made.Project != "acme/private" || made.ConnectionID != c.ID || made.Marker == "" || d.shown(own[0].LineageID) != nil {
 			t.Errorf("what was asked for is %+v", made)
 		}
-		again := d.ask(ticket.Request{Findings: own})
+		again := d.requestTickets(ticket.Request{Findings: own})
 		if len(again.Skipped) != 3 || len(again.Requested) != 0 {
 			t.Errorf("asked again: %+v", again)
 		}
 		made.State, made.Problem = model.TicketFailed, "the host is down"
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTicket(ctx, made) })
-		again = d.ask(ticket.Request{Findings: own, Group: true})
+		again = d.requestTickets(ticket.Request{Findings: own, Group: true})
 		if len(again.Skipped) != 1 || len(again.Requested) != 1 || again.Requested[0].TicketID != made.ID {
 			t.Errorf("asked again for one that failed: %+v", again)
 		}
@@ -229,12 +229,12 @@ func TestWhatTicketsAreAskedFor(t *testing.T) {
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: c.ID, Project: "acme/unused", Public: true})
 		})
-		apart := d.ask(ticket.Request{Findings: append(slices.Clone(open[:2]), bare[:2]...)})
+		apart := d.requestTickets(ticket.Request{Findings: append(slices.Clone(open[:2]), bare[:2]...)})
 		if len(apart.Requested) != 4 || d.ticket(apart.Requested[3].TicketID).Project != "acme/unused" {
 			t.Errorf("by the setting, one for each: %+v", apart)
 		}
 		d.link(sec1, open[2])
-		skipped := d.ask(ticket.Request{Findings: open[2:]})
+		skipped := d.requestTickets(ticket.Request{Findings: open[2:]})
 		if len(skipped.Skipped) != 1 || !strings.Contains(skipped.Skipped[0].Reason, "linked to SEC-1") {
 			t.Errorf("of one that has a ticket: %+v", skipped)
 		}
@@ -265,8 +265,8 @@ func (d tenant) ticketJobs(s *store.Store) (n int) {
 	}
 }
 
-// TestFailedTicketsAreTriedAgainOnce requests failed tickets again with another grouping.
-func TestFailedTicketsAreTriedAgainOnce(t *testing.T) {
+// TestFailedTicketsAreRequestedAgainOnce requests failed tickets again with another grouping.
+func TestFailedTicketsAreRequestedAgainOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		private := told("1", "acme/private")
@@ -287,10 +287,10 @@ func TestFailedTicketsAreTriedAgainOnce(t *testing.T) {
 			"one of three, then each":  {f[:3], true, 1},
 			"three of one, then group": {f[3:], false, 3},
 		} {
-			first := d.ask(ticket.Request{Findings: c.findings, Group: c.group})
+			first := d.requestTickets(ticket.Request{Findings: c.findings, Group: c.group})
 			same(t, name+": jobs", d.ticketJobs(s), c.want)
 			d.fail(first.Requested...)
-			again := d.ask(ticket.Request{Findings: c.findings, Group: !c.group})
+			again := d.requestTickets(ticket.Request{Findings: c.findings, Group: !c.group})
 			same(t, name+": tickets", ids(again.Requested), ids(first.Requested))
 			same(t, name+": jobs of the second time", d.ticketJobs(s), c.want)
 		}
@@ -305,8 +305,8 @@ func TestFailedTicketsAreTriedAgainOnce(t *testing.T) {
 	})
 }
 
-// TestFailedTicketsKeepTheirPlace changes the ticket setting between two attempts.
-func TestFailedTicketsKeepTheirPlace(t *testing.T) {
+// TestRetriedTicketRetainsItsTracker changes the ticket setting between two attempts.
+func TestRetriedTicketRetainsItsTracker(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		private := told("1", "acme/private")
@@ -319,36 +319,36 @@ func TestFailedTicketsKeepTheirPlace(t *testing.T) {
 		}
 		set(model.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
 		r := ticket.Request{Findings: d.written(d.findings(p, 1, nil))}
-		asked := d.ask(r).Requested[0]
+		asked := d.requestTickets(r).Requested[0]
 		first := d.ticket(asked.TicketID)
 		set(model.TicketSetting{})
 		d.fail(asked)
-		d.ask(r)
+		d.requestTickets(r)
 		if now := d.ticket(first.ID); now.ConnectionID != jira.ID || now.Project != "SEC" || now.Marker != first.Marker || now.State != model.TicketRequested {
 			t.Errorf("tried again it is %+v", now)
 		}
 		d.fail(asked)
 		named := r
 		named.Connection = "gitea"
-		d.ask(named)
+		d.requestTickets(named)
 		elsewhere := d.ticket(first.ID)
 		if elsewhere.ConnectionID != own.ID || elsewhere.Project != "acme/private" || elsewhere.Marker == first.Marker {
 			t.Errorf("in another place it is %+v", elsewhere)
 		}
 		named.Connection, named.Project = "jira", "SEC"
 		d.fail(asked)
-		d.ask(named)
+		d.requestTickets(named)
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteConnection(ctx, jira.ID) })
 		d.fail(asked)
-		d.ask(r)
+		d.requestTickets(r)
 		if now := d.ticket(first.ID); now.ConnectionID != own.ID || now.Project != "acme/private" {
 			t.Errorf("without its connection it is %+v", now)
 		}
 	})
 }
 
-// TestLinkingAgainReachesATracker links to an address whose tracker was connected later.
-func TestLinkingAgainReachesATracker(t *testing.T) {
+// TestLinkToLaterConnectedTracker links to an address whose tracker was connected later.
+func TestLinkToLaterConnectedTracker(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		const address = "https://git.example/acme/one/issues/5"

@@ -25,7 +25,7 @@ func addToken(t testing.TB, s *store.Store, d model.Deployment, token model.Toke
 	return out
 }
 
-func TestTokensAreKeptAsGiven(t *testing.T) {
+func TestTokenRoundTrip(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		ci := addToken(t, s, d, model.Token{PublicID: "public-ci", Name: "ci"})
@@ -67,7 +67,7 @@ func TestTokensAreKeptAsGiven(t *testing.T) {
 	})
 }
 
-func TestTokenNamesMayRepeatButIDsMayNot(t *testing.T) {
+func TestTokenIDsAreUnique(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		first := addToken(t, s, d, model.Token{PublicID: "a", Name: "twin"})
@@ -113,7 +113,7 @@ func TestTokenIsRevokedOnce(t *testing.T) {
 	})
 }
 
-func TestTouchMovesLastUseOnlyForward(t *testing.T) {
+func TestTouchTokensOnlyAdvancesLastUse(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		token := addToken(t, s, d, model.Token{PublicID: "public-ci", Name: "ci"})
@@ -141,7 +141,7 @@ func TestTouchMovesLastUseOnlyForward(t *testing.T) {
 	})
 }
 
-func TestTrailHoldsNoTokenHash(t *testing.T) {
+func TestAuditTrailOmitsTokenHashes(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		token := addToken(t, s, d, model.Token{PublicID: "public-ci", Name: "ci"})

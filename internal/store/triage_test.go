@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-func TestTriageAndItsTrail(t *testing.T) {
+func TestTriageHistory(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		writes := d.findings(d.project("acme/payments"), 3, nil)
@@ -100,9 +100,9 @@ func decodeMap(t *testing.T, text string) (m map[string]any) {
 	return m
 }
 
-// TestDecisionsStopTheClock checks that the feed contains when a lineage was ignored, also if it
+// TestFeedContainsIgnoredTime checks that the feed contains when a lineage was ignored, also if it
 // was created as ignored.
-func TestDecisionsStopTheClock(t *testing.T) {
+func TestFeedContainsIgnoredTime(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		writes := d.findings(d.project("acme/payments"), 2, nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-func TestCommitClockRisesWhateverTheServersDoes(t *testing.T) {
+func TestCommitClockIsMonotonic(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			clock := storetest.NewClock()
@@ -43,7 +43,7 @@ func TestCommitClockRisesWhateverTheServersDoes(t *testing.T) {
 	}
 }
 
-func TestVersionGrowsByOneWithEveryCommitThatChangesAnAnswer(t *testing.T) {
+func TestVersionIncrementsPerVisibleChange(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		for _, c := range []struct {
@@ -76,7 +76,7 @@ func TestVersionGrowsByOneWithEveryCommitThatChangesAnAnswer(t *testing.T) {
 	})
 }
 
-func TestUpdateIsWholeOrNotAtAll(t *testing.T) {
+func TestUpdateIsAtomic(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		before, trail := deployment(t, s, d.Slug), len(events(t, s, d))
@@ -103,7 +103,7 @@ func TestUpdateIsWholeOrNotAtAll(t *testing.T) {
 	})
 }
 
-func TestViewShowsOneStateAndWritesNothing(t *testing.T) {
+func TestViewIsReadOnlySnapshot(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
@@ -129,7 +129,7 @@ func TestViewShowsOneStateAndWritesNothing(t *testing.T) {
 	})
 }
 
-func TestErrorsOfTransactions(t *testing.T) {
+func TestTransactionErrors(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		nothing := func(context.Context, *store.Tx) error { t.Error("it ran"); return nil }
@@ -163,7 +163,7 @@ func TestErrorsOfTransactions(t *testing.T) {
 	})
 }
 
-func TestWaitingForTheLockEndsWithTheCaller(t *testing.T) {
+func TestLockWaitEndsWithContext(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			config := storetest.Database(t, engine, storetest.NewClock())
@@ -193,7 +193,7 @@ func TestBrokenConnectionIsUnavailable(t *testing.T) {
 	update(t, s, d, func(context.Context, *store.Tx) error { return nil }) // uses a new connection
 }
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	clock := storetest.NewClock().Now
 	for _, c := range []struct {
 		what   string

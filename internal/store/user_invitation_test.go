@@ -34,9 +34,9 @@ func invitations(t testing.TB, s *store.Store, d model.Deployment) (names []stri
 	return names
 }
 
-// TestInvitationsPromiseDifferentNames checks that no two invitations reserve the same name for
+// TestInvitationsReserveDistinctNames checks that no two invitations reserve the same name for
 // different recipients.
-func TestInvitationsPromiseDifferentNames(t *testing.T) {
+func TestInvitationsReserveDistinctNames(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		for _, name := range []string{"zoe", "zoe"} { // the second replaces the first
@@ -52,9 +52,9 @@ func TestInvitationsPromiseDifferentNames(t *testing.T) {
 	})
 }
 
-// TestAnInvitationGivesNothingBeforeItIsAccepted checks that invitations do not disclose whether a
+// TestInvitationsDoNotDiscloseForeignNames checks that invitations do not disclose whether a
 // name is used in another deployment.
-func TestAnInvitationGivesNothingBeforeItIsAccepted(t *testing.T) {
+func TestInvitationsDoNotDiscloseForeignNames(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, noise := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)
 		tri := addUser(t, s, noise, "tri", model.RoleAdmin)
@@ -142,7 +142,7 @@ func TestInvitationsEnd(t *testing.T) {
 	})
 }
 
-func TestAnInvitationMakesAUserOfTheDeployment(t *testing.T) {
+func TestJoinByInvitationCreatesUser(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		if _, err := invite(t, s, d, storetest.NoisyUser, "code"); err != nil {

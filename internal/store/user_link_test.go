@@ -24,7 +24,7 @@ func link(t testing.TB, s *store.Store, l model.UserLink, code string) model.Use
 	return got
 }
 
-func TestASetupLinkMakesOneAdmin(t *testing.T) {
+func TestSetupLinkCreatesOneAdmin(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		link(t, s, model.UserLink{Kind: model.LinkSetup, Deployment: d.ID}, "old")
@@ -47,7 +47,7 @@ func TestASetupLinkMakesOneAdmin(t *testing.T) {
 	})
 }
 
-func TestAResetLinkSetsAPasswordOnce(t *testing.T) {
+func TestResetLinkSetsPasswordOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		ada := addUser(t, s, d, "ada", model.RoleAdmin)
@@ -93,7 +93,7 @@ func TestAResetLinkStaysWithinItsDeployments(t *testing.T) {
 	})
 }
 
-func TestASignInLinkSignsInOnce(t *testing.T) {
+func TestSignInLinkWorksOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		ada := addUser(t, s, storetest.Deployment(t, s), "ada", model.RoleAdmin)
 		l := link(t, s, model.UserLink{Kind: model.LinkSignIn, UserID: ada.ID}, "code")
@@ -122,7 +122,7 @@ func TestLinksExpire(t *testing.T) {
 	}
 }
 
-func TestProvisionFollowsTheProvider(t *testing.T) {
+func TestProvisionAppliesProviderRoles(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, noise := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)
 		addUser(t, s, d, "ada", model.RoleAdmin)
@@ -155,7 +155,7 @@ func TestProvisionFollowsTheProvider(t *testing.T) {
 	})
 }
 
-func TestProvisionKeepsTheLastAdmin(t *testing.T) {
+func TestProvisionPreservesLastAdmin(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		who := model.UserIdentity{Issuer: "https://id.example", Subject: "s-1"}

@@ -35,7 +35,7 @@ func hasSession(t testing.TB, s *store.Store, cookie string) bool {
 	return err == nil
 }
 
-func TestSessionsAreKeptAsBegun(t *testing.T) {
+func TestSessionRoundTrip(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		ada := addUser(t, s, d, "ada", model.RoleAdmin)
@@ -110,7 +110,7 @@ func TestSessionsExpire(t *testing.T) {
 	}
 }
 
-func TestSignInsStandInTheTrail(t *testing.T) {
+func TestSignInsAreAudited(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		ada := addUser(t, s, d, "ada", model.RoleAdmin)
@@ -140,7 +140,7 @@ func TestSignInsStandInTheTrail(t *testing.T) {
 	})
 }
 
-func TestAPasswordIsRehashedAtSignIn(t *testing.T) {
+func TestPasswordIsRehashedAtSignIn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		ada := addUser(t, s, storetest.Deployment(t, s), "ada", model.RoleAdmin)
 		if _, err := s.SignIn(t.Context(), model.Session{UserID: ada.ID, ExpiresAt: storetest.Epoch.Add(time.Hour)}, []byte("h"), model.CheckedPassword{Rehash: "better"}); err != nil {
@@ -152,7 +152,7 @@ func TestAPasswordIsRehashedAtSignIn(t *testing.T) {
 	})
 }
 
-func TestAuditIsPagedNewestFirst(t *testing.T) {
+func TestAuditPagesNewestFirst(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := tenant{t, s, storetest.Deployment(t, s).ID}
 		ada := addUser(t, s, deployment(t, s, "acme"), "ada", model.RoleAdmin)
@@ -181,9 +181,9 @@ func TestAuditIsPagedNewestFirst(t *testing.T) {
 	})
 }
 
-// TestASignInWithAnyBrowserIsKept checks user agents that are invalid UTF-8 or cut within a
+// TestSignInWithInvalidUserAgent checks user agents that are invalid UTF-8 or cut within a
 // character.
-func TestASignInWithAnyBrowserIsKept(t *testing.T) {
+func TestSignInWithInvalidUserAgent(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		ada := addUser(t, s, d, "ada", model.RoleAdmin)
@@ -198,9 +198,9 @@ func TestASignInWithAnyBrowserIsKept(t *testing.T) {
 	})
 }
 
-// TestSignInDoesNotWaitForAnImport signs in while an import has locked the deployment. SQLite is
+// TestSignInDoesNotWaitForImport signs in while an import has locked the deployment. SQLite is
 // excluded because it has a single writer.
-func TestSignInDoesNotWaitForAnImport(t *testing.T) {
+func TestSignInDoesNotWaitForImport(t *testing.T) {
 	s := storetest.New(t, "postgres")
 	d := storetest.Deployment(t, s)
 	ada := addUser(t, s, d, "ada", model.RoleAdmin)

@@ -37,7 +37,7 @@ func actions(t testing.TB, s *store.Store, d model.Deployment) (list []string) {
 	return list
 }
 
-func TestUsersAndTheirRoles(t *testing.T) {
+func TestUsersAndRoles(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		noise := deployment(t, s, storetest.Noise)
@@ -79,7 +79,7 @@ func TestUsersAndTheirRoles(t *testing.T) {
 	})
 }
 
-func TestUserNamesAreOnePersonEach(t *testing.T) {
+func TestUserNamesAreUniqueAndValid(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		create := func(name, display string) error {
@@ -95,7 +95,7 @@ func TestUserNamesAreOnePersonEach(t *testing.T) {
 	})
 }
 
-func TestTheLastAdminStays(t *testing.T) {
+func TestLastAdminCannotBeRemoved(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		ada := addUser(t, s, d, "ada", model.RoleAdmin)
@@ -148,7 +148,7 @@ func TestTwoAdminsCannotRemoveEachOther(t *testing.T) {
 	})
 }
 
-func TestDisablingEndsAllThatAUserHas(t *testing.T) {
+func TestDisableUserRevokesAllAccess(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		noise := deployment(t, s, storetest.Noise)
@@ -193,9 +193,9 @@ func TestDisablingEndsAllThatAUserHas(t *testing.T) {
 	})
 }
 
-// TestARoleThatGoesTakesItsTokensAlongAndNoSession checks that removing a role does not end
+// TestDeletedRoleRevokesTokensOnly checks that removing a role does not end
 // sessions, which are shared by all deployments.
-func TestARoleThatGoesTakesItsTokensAlongAndNoSession(t *testing.T) {
+func TestDeletedRoleRevokesTokensOnly(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		noise := deployment(t, s, storetest.Noise)

@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// says returns a statement about a version of the npm package p.
-func says(version string, status model.VEXStatus) model.VEXStatement {
+// vexStatement returns a statement about a version of the npm package p.
+func vexStatement(version string, status model.VEXStatus) model.VEXStatement {
 	return vexOf("", status, version).Statements[0]
 }
 
@@ -70,13 +70,13 @@ func TestProposalsOfAProjectAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p, other := d.project("acme/payments"), d.project("acme/shop")
-		theirs := d.putVEX(proposal(other, "urn:theirs", says("", model.VEXFixed)))
-		first := proposal(p, "urn:0", says("", model.VEXFixed))
+		theirs := d.putVEX(proposal(other, "urn:theirs", vexStatement("", model.VEXFixed)))
+		first := proposal(p, "urn:0", vexStatement("", model.VEXFixed))
 		first.Version = 1 << 60
 		d.putVEX(first)
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			for i := 1; i < model.MaxVEXProposals; i++ {
-				r, err := exceptions.PutVEX(ctx, tx, proposal(p, fmt.Sprint("urn:", i), says(fmt.Sprint(i), model.VEXFixed)))
+				r, err := exceptions.PutVEX(ctx, tx, proposal(p, fmt.Sprint("urn:", i), vexStatement(fmt.Sprint(i), model.VEXFixed)))
 				if err != nil || len(r.Dropped) != 0 {
 					return fmt.Errorf("%+v, %w", r, err)
 				}
@@ -84,7 +84,7 @@ func TestProposalsOfAProjectAreBounded(t *testing.T) {
 			return nil
 		})
 		same(t, "as many as there may be", len(d.proposals()), model.MaxVEXProposals+1)
-		r := d.putVEX(proposal(p, "urn:late", says("9", model.VEXFixed)))
+		r := d.putVEX(proposal(p, "urn:late", vexStatement("9", model.VEXFixed)))
 		same(t, "one more", []any{r.Outcome, len(r.Dropped)}, []any{model.VEXProposed, 1})
 		list := d.proposals()
 		same(t, "then", []any{len(list), list[0].ID, list[1].Target, list[len(list)-1].Target},
@@ -105,16 +105,16 @@ func TestProposalsOfAProjectAreBounded(t *testing.T) {
 	})
 }
 
-// TestLaterProposalsTakeThePlace checks that a later proposal replaces an earlier one regardless of
+// TestLaterProposalsReplaceEarlierOnes checks that a later proposal replaces an earlier one regardless of
 // versions. A changed content must get a new id.
-func TestLaterProposalsTakeThePlace(t *testing.T) {
+func TestLaterProposalsReplaceEarlierOnes(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
-		high := proposal(p, "urn:a", says("1", model.VEXFixed))
+		high := proposal(p, "urn:a", vexStatement("1", model.VEXFixed))
 		high.Version, high.IssuedAt = 1<<60, storetest.Epoch.AddDate(900, 0, 0)
 		was := d.putVEX(high)
-		later := proposal(p, "urn:a", says("1", model.VEXNotAffected))
+		later := proposal(p, "urn:a", vexStatement("1", model.VEXNotAffected))
 		later.Version = 2
 		is := d.putVEX(later)
 		same(t, "outcome", is.Outcome, model.VEXProposed)
@@ -137,15 +137,15 @@ func TestLaterProposalsTakeThePlace(t *testing.T) {
 	})
 }
 
-// TestProposalsAreDecidedOneByOne checks that accepting one statement has exactly the predicted
+// TestProposalStatementsAreDecidedIndividually checks that accepting one statement has exactly the predicted
 // effect. Accepted and refused statements must not be proposed again, and a decided document is no
 // longer a proposal.
-func TestProposalsAreDecidedOneByOne(t *testing.T) {
+func TestProposalStatementsAreDecidedIndividually(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
 		w := d.vulnerable(p, 3)
-		one, two, three := says("1", model.VEXNotAffected), says("2", model.VEXFixed), says("3", model.VEXUnderInvestigation)
+		one, two, three := vexStatement("1", model.VEXNotAffected), vexStatement("2", model.VEXFixed), vexStatement("3", model.VEXUnderInvestigation)
 		sent := proposal(p, "urn:a", one, two, three)
 		id := d.putVEX(sent).Document.ID
 		review := d.review(id)
@@ -184,15 +184,15 @@ func TestProposalsAreDecidedOneByOne(t *testing.T) {
 	})
 }
 
-// TestAWholeProposalReplacesWhatCounts checks that an accepted proposal replaces the active
+// TestAcceptedProposalReplacesActiveDocument checks that an accepted proposal replaces the active
 // document and that its review lists the ended statements. A refused one must not be proposed again
 // unless it changes.
-func TestAWholeProposalReplacesWhatCounts(t *testing.T) {
+func TestAcceptedProposalReplacesActiveDocument(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
 		w := d.vulnerable(p, 2)
-		one, two := says("1", model.VEXNotAffected), says("2", model.VEXFixed)
+		one, two := vexStatement("1", model.VEXNotAffected), vexStatement("2", model.VEXFixed)
 		counts := proposal(p, "urn:a", one, two)
 		counts.Proposed, counts.Version = false, 1
 		d.putVEX(counts)
@@ -204,7 +204,7 @@ func TestAWholeProposalReplacesWhatCounts(t *testing.T) {
 		same(t, "refused statements", d.refuse(id), 0)
 		same(t, "sent again", d.putVEX(less).Outcome, model.VEXRefused)
 		other := less
-		other.Statements = []model.VEXStatement{says("1", model.VEXAffected)}
+		other.Statements = []model.VEXStatement{vexStatement("1", model.VEXAffected)}
 		id = d.putVEX(other).Document.ID
 		same(t, "it would change", d.review(id), exceptions.Review{
 			Changes: 2, Withdraws: 2, Counts: map[string]bool{one.ID(): true, two.ID(): true}, Alone: map[string]int{other.Statements[0].ID(): 1},
@@ -231,7 +231,7 @@ func TestProposalsOfADeploymentAreBounded(t *testing.T) {
 			}
 			for range min(take, model.MaxAllVEXProposals-n) {
 				n++
-				doc := proposal(p, fmt.Sprint("urn:", n), says("", model.VEXFixed))
+				doc := proposal(p, fmt.Sprint("urn:", n), vexStatement("", model.VEXFixed))
 				doc.ReceivedAt = tx.Now()
 				if _, err := tx.SaveVEX(ctx, doc, model.VEXDocument{}); err != nil {
 					return err
@@ -242,7 +242,7 @@ func TestProposalsOfADeploymentAreBounded(t *testing.T) {
 	})
 	before := d.proposals()
 	fresh := d.project("acme/fresh")
-	r := d.putVEX(proposal(fresh, "urn:fresh", says("", model.VEXFixed)))
+	r := d.putVEX(proposal(fresh, "urn:fresh", vexStatement("", model.VEXFixed)))
 	same(t, "of its own project", []any{r.Outcome, len(r.Dropped)}, []any{model.VEXProposed, 0})
 	after := d.proposals()
 	same(t, "how many", len(after), model.MaxAllVEXProposals)

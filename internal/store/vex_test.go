@@ -44,7 +44,7 @@ func (d tenant) states(w []model.FindingWrite) (list []string) {
 	return list
 }
 
-func TestVEXDocumentsDecideAndAreSuperseded(t *testing.T) {
+func TestVEXDocumentsSetTriageAndAreSuperseded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		w := d.vulnerable(d.project("acme/payments"), 2)
@@ -95,7 +95,7 @@ func TestVEXDocumentsDecideAndAreSuperseded(t *testing.T) {
 	})
 }
 
-func TestVEXDocumentsAreRemovedAndLeaveTheirTrail(t *testing.T) {
+func TestRemovedVEXDocumentReopensFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		w := d.vulnerable(d.project("acme/payments"), 1)
@@ -118,7 +118,7 @@ func TestVEXDocumentsAreRemovedAndLeaveTheirTrail(t *testing.T) {
 	})
 }
 
-func TestVEXDocumentsStayWithTheirProjectAndRef(t *testing.T) {
+func TestVEXDocumentsApplyToProjectAndRef(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p, other := d.project("acme/payments"), d.project("acme/shop")
@@ -144,7 +144,7 @@ func TestVEXDocumentsStayWithTheirProjectAndRef(t *testing.T) {
 	})
 }
 
-func TestVEXKnowsAllNamesOfAVulnerability(t *testing.T) {
+func TestVEXMatchesVulnerabilityAliases(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		w := d.vulnerable(d.project("acme/payments"), 1)

@@ -100,8 +100,8 @@ func TestLongWritesAreNotStarved(t *testing.T) {
 	})
 }
 
-// TestWhoGivesUpLeavesTheLine checks that canceled writers do not delay others.
-func TestWhoGivesUpLeavesTheLine(t *testing.T) {
+// TestCanceledWritersDoNotDelayOthers checks that canceled writers do not delay others.
+func TestCanceledWritersDoNotDelayOthers(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		q := newQueue(t, s)
 		gone, leave := context.WithCancel(t.Context())

@@ -172,7 +172,7 @@ func (w *world) endDecisions(t *rapid.T) {
 	}
 }
 
-func TestApplyFollowsTheModel(t *testing.T) {
+func TestApplyMatchesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		for range rapid.IntRange(1, 6).Draw(t, "requests") {

@@ -217,9 +217,9 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// TestAutomaticAnswersOnlyWhatItDecided checks that findings skipped due to a user's decision are
+// TestAutomaticResultOmitsSkippedFindings checks that findings skipped due to a user's decision are
 // not in the result.
-func TestAutomaticAnswersOnlyWhatItDecided(t *testing.T) {
+func TestAutomaticResultOmitsSkippedFindings(t *testing.T) {
 	w := small()
 	w.lineages[1] = model.Lineage{ID: 1, Triage: model.Triage{State: model.TriageReviewing}}
 	got, err := Apply(t.Context(), w, w, onMain(Request{State: model.TriageIgnored, Automatic: true}))
@@ -231,7 +231,7 @@ func TestAutomaticAnswersOnlyWhatItDecided(t *testing.T) {
 	}
 }
 
-func TestFailuresAreHandedOn(t *testing.T) {
+func TestApplyReturnsErrors(t *testing.T) {
 	for _, method := range []string{"Member", "Newest", "Lineages", "Occurrences", "UpdateTriage"} {
 		w := small()
 		w.fail = method
@@ -244,9 +244,9 @@ func TestFailuresAreHandedOn(t *testing.T) {
 	}
 }
 
-// TestADryRunChangesNothing checks that a dry run returns the result of the request without
+// TestDryRunChangesNothing checks that a dry run returns the result of the request without
 // changes. Its selection restricts the request to that result.
-func TestADryRunChangesNothing(t *testing.T) {
+func TestDryRunChangesNothing(t *testing.T) {
 	w := small()
 	request := onMain(Request{State: model.TriageIgnored, DryRun: true})
 	before := w.lineages[1]
@@ -293,9 +293,9 @@ func TestADryRunChangesNothing(t *testing.T) {
 	}
 }
 
-// TestNothingIsAskedForNothing checks that an empty selection reads no lineage, and that a request
+// TestEmptySelectionReadsNothing checks that an empty selection reads no lineage, and that a request
 // without changes stores nothing.
-func TestNothingIsAskedForNothing(t *testing.T) {
+func TestEmptySelectionReadsNothing(t *testing.T) {
 	w := small()
 	w.fail = "Lineages"
 	if got, err := Apply(t.Context(), w, w, byID(Request{State: model.TriageIgnored}, 99)); err != nil || len(got.IDs) != 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-func TestUndoGivesEachItsOwnFormerState(t *testing.T) {
+func TestUndoRestoresFormerStates(t *testing.T) {
 	w := &world{now: start, actor: model.Actor{Kind: "user", ID: "ada"}, lineages: map[int64]model.Lineage{}}
 	former := map[int64]model.Triage{
 		1: {State: model.TriageUntriaged},
@@ -75,9 +75,9 @@ func TestUndoComparesInstants(t *testing.T) {
 	}
 }
 
-// TestUndoHandsFailuresOn checks that errors are returned, and that nothing is written if there is
+// TestUndoReturnsErrors checks that errors are returned, and that nothing is written if there is
 // nothing to undo.
-func TestUndoHandsFailuresOn(t *testing.T) {
+func TestUndoReturnsErrors(t *testing.T) {
 	event := []model.TriageEvent{{LineageID: 1}}
 	for _, method := range []string{"Lineages", "UpdateTriage"} {
 		w := &world{now: start, lineages: map[int64]model.Lineage{1: {ID: 1}}, fail: method}

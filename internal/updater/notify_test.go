@@ -54,15 +54,15 @@ func TestNewAdvisoriesAreNotified(t *testing.T) {
 		if out, err := c.output(t); err != nil {
 			t.Fatal(out, err)
 		}
-		if got := newestTold(t, st, d.ID, n, rule.ID); got.Title != step.want || got.Scan != 0 {
+		if got := newestNotification(t, st, d.ID, n, rule.ID); got.Title != step.want || got.Scan != 0 {
 			t.Errorf("%s: told %q of scan %d, want %q", step.id, got.Title, got.Scan, step.want)
 		}
 	}
 }
 
-// newestTold runs the pending notification jobs and returns the last message of a rule; zero for
+// newestNotification runs the pending notification jobs and returns the last message of a rule; zero for
 // none.
-func newestTold(t *testing.T, st *store.Store, deployment int64, n *notify.Notifier, rule int64) (m model.NotificationMessage) {
+func newestNotification(t *testing.T, st *store.Store, deployment int64, n *notify.Notifier, rule int64) (m model.NotificationMessage) {
 	t.Helper()
 	for {
 		j, err := storetest.Claim(t.Context(), st, time.Minute, store.NotifyJob)

@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/advisorytest"
 )
 
-// TestARestoredDeploymentFollows checks that a deployment whose match progress is reset counts as
+// TestRestoredDeploymentIsPending checks that a deployment whose match progress is reset counts as
 // pending again. A restored backup may contain the advisories but not the matches.
-func TestARestoredDeploymentFollows(t *testing.T) {
+func TestRestoredDeploymentIsPending(t *testing.T) {
 	st := advisorytest.OpenData(t, t.TempDir())
 	d := advisorytest.ManyRefs(t, st, 1)
 	if err := st.PutAdvisories(t.Context(), []model.Advisory{}, advisory.Regroup); err != nil {

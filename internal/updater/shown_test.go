@@ -18,9 +18,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/advisorytest"
 )
 
-// TestWhatOpensAFeedIsNotShown checks that the password in a feed's address is shown nowhere. It
+// TestFeedPasswordIsHidden checks that the password in a feed's address is shown nowhere. It
 // covers a successful load and an unreachable server.
-func TestWhatOpensAFeedIsNotShown(t *testing.T) {
+func TestFeedPasswordIsHidden(t *testing.T) {
 	h := httptest.NewServer(&advisorytest.Publisher{Tag: `"one"`, Files: map[string][]byte{"/npm/all.zip": advisorytest.Archive(t, map[string]string{"A-1": advisorytest.OSVRecord("A-1", "a", "1.0.0")})}})
 	defer h.Close()
 	c := advisoriesUpdateCmd{Archives: strings.Replace(h.URL, "://", "://reader:opensesame@", 1), Ecosystems: []string{"npm"}}
@@ -57,10 +57,10 @@ func TestWhatOpensAFeedIsNotShown(t *testing.T) {
 	}
 }
 
-// TestAFeedWithASignatureIsLoadedInFull checks that a feed that differs from another only in its
+// TestSignedFeedIsLoadedInFull checks that a feed that differs from another only in its
 // query does not count as unchanged. The error of a redirect to a signed address must not show the
 // signature.
-func TestAFeedWithASignatureIsLoadedInFull(t *testing.T) {
+func TestSignedFeedIsLoadedInFull(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,9 +90,9 @@ func TestAFeedWithASignatureIsLoadedInFull(t *testing.T) {
 	}
 }
 
-// TestAnAddressThatIsWrongShowsNoPassword checks addresses with unescaped characters or surrounding
+// TestInvalidFeedURLHidesPassword checks addresses with unescaped characters or surrounding
 // spaces, and redirects to such addresses.
-func TestAnAddressThatIsWrongShowsNoPassword(t *testing.T) {
+func TestInvalidFeedURLHidesPassword(t *testing.T) {
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/moved.json":

@@ -61,9 +61,9 @@ func publishRecords(t *testing.T, st *store.Store, records map[string]string) {
 // findingIDs matches finding ids in the details of events.
 var findingIDs = regexp.MustCompile(`(#|"merged_into":|"finding_id":)(\d+)`)
 
-// told lists the supply-chain findings of a deployment and their histories, in which locations
+// describeFindings lists the supply-chain findings of a deployment and their histories, in which locations
 // replace ids.
-func told(t *testing.T, st *store.Store, d model.Deployment) (list []string) {
+func describeFindings(t *testing.T, st *store.Store, d model.Deployment) (list []string) {
 	t.Helper()
 	err := st.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
 		refs, err := tx.HoldingRefs(ctx, nil)
@@ -111,9 +111,9 @@ func encodedEPSS(l model.Lineage) string {
 	return fmt.Sprint(*l.Annotations.EPSS)
 }
 
-// TestRefsThatFollowTogether checks that matching several refs at once has the same result as
+// TestRefsMatchedInBatch checks that matching several refs at once has the same result as
 // matching them one by one.
-func TestRefsThatFollowTogether(t *testing.T) {
+func TestRefsMatchedInBatch(t *testing.T) {
 	const shared = `,"aliases":["CVE-2024-0001"]`
 	record := func(id, pkg, fixed, more string) string {
 		return fmt.Sprintf(`{"id":%q,"modified":"2024-01-01T00:00:00Z"%s,"affected":[{"package":{"ecosystem":"npm","name":%q},
@@ -161,7 +161,7 @@ func TestRefsThatFollowTogether(t *testing.T) {
 				if a != b {
 					t.Errorf("step %d: together %+v, one by one %+v", i, a, b)
 				}
-				got, want := told(t, st, together), told(t, st, alone)
+				got, want := describeFindings(t, st, together), describeFindings(t, st, alone)
 				if len(got) == 0 || !slices.Equal(got, want) {
 					t.Errorf("step %d: together\n%s\none by one\n%s", i, got, want)
 				}

@@ -36,7 +36,7 @@ func figures(out, source string) string {
 	return strings.Join(figure.FindAllString(line, -1), " ")
 }
 
-func TestUpdateFromAPublisher(t *testing.T) {
+func TestUpdateFromPublisher(t *testing.T) {
 	p := &advisorytest.Publisher{Tag: `"one"`, Files: map[string][]byte{
 		"/npm/all.zip":       advisorytest.Archive(t, map[string]string{"A-1": advisorytest.OSVRecord("A-1", "a", "1.0.0"), "A-2": advisorytest.OSVRecord("A-2", "b", "1.0.0"), "bad": "{"}),
 		"/crates.io/all.zip": advisorytest.Archive(t, map[string]string{"C-1": advisorytest.OSVRecord("C-1", "c", "1.0.0")}),

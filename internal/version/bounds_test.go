@@ -42,7 +42,7 @@ func TestRange(t *testing.T) {
 	}
 }
 
-func TestParseRangeRefusesWhatIsNoBound(t *testing.T) {
+func TestParseRangeRejectsInvalidBounds(t *testing.T) {
 	for _, bad := range []string{">=", "<", "> = 1", ">=1,<2", "=>1", "1 <2", "main", "^1.2", "1.x", "*", "1.*"} {
 		if _, err := ParseRange(bad, ""); err == nil {
 			t.Errorf("ParseRange(%q) as lower bound: no error", bad)

@@ -62,7 +62,7 @@ var disagreements = map[string]map[[2]string]string{
 	},
 }
 
-func TestOrderIsTheEcosystems(t *testing.T) {
+func TestOrderMatchesEcosystem(t *testing.T) {
 	atLeast := map[string]int{"pypi": 3000, "npm": 1500, "maven": 4000, "go": 2000, "cargo": 2000, "gem": 3000, "composer": 3000}
 	for ecosystem, count := range atLeast {
 		t.Run(ecosystem, func(t *testing.T) {
@@ -125,7 +125,7 @@ var garbage = []string{
 	strings.Repeat("1.", 1<<12), strings.Repeat("-", 1<<12),
 }
 
-func TestGarbageHasAPlaceToo(t *testing.T) {
+func TestInvalidVersionsAreOrdered(t *testing.T) {
 	for _, ecosystem := range ecosystems() {
 		order := OrderOf(ecosystem)
 		for _, a := range garbage {

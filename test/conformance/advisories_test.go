@@ -159,8 +159,8 @@ func TestFindingsUpdateAfterAdvisoryChanges(t *testing.T) {
 	})
 }
 
-// TestSupplyFiltersFindAdvisories checks the contract's filters on findings of advisories.
-func TestSupplyFiltersFindAdvisories(t *testing.T) {
+// TestSupplyChainFiltersFindAdvisories checks the contract's filters on findings of advisories.
+func TestSupplyChainFiltersFindAdvisories(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.inventory(t, "main", "4.17.20")
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "LOW"},
@@ -258,7 +258,7 @@ func TestGoStdlibHasAdvisories(t *testing.T) {
 	})
 }
 
-func TestScannerTakeover(t *testing.T) {
+func TestScannerFindingReplacesAdvisoryFinding(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
 		s.inventory(t, "main", "4.17.20")

@@ -94,10 +94,10 @@ func (s *site) decisions(t *testing.T, source, ref string, among []string) (map[
 	return states, found
 }
 
-// TestCopyInheritsNoTriage checks that a copy of an ignored finding is not ignored. It moves a
+// TestCopyDoesNotInheritTriage checks that a copy of an ignored finding is not ignored. It moves a
 // secret, a vulnerable package and a lockfile, all ignored, and then reports them at both
 // locations. The history of the copy records its origin if it was known before.
-func TestCopyInheritsNoTriage(t *testing.T) {
+func TestCopyDoesNotInheritTriage(t *testing.T) {
 	for name, way := range copyWays {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, s *site) {

@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// TestTicketListsNoCopies checks that a ticket remains linked to a finding that moves. A copy at the
+// TestTicketExcludesCopies checks that a ticket remains linked to a finding that moves. A copy at the
 // old location must not be linked.
-func TestTicketListsNoCopies(t *testing.T) {
+func TestTicketExcludesCopies(t *testing.T) {
 	for name, way := range copyWays {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, s *site) {

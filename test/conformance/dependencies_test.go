@@ -74,7 +74,7 @@ func testDependencies(t *testing.T, w *world) {
 		t.Fatalf("%d dependencies, or one that is on no primary branch", len(rows))
 	}
 	for name, c := range w.dependencyCases() {
-		want := kept(rows, c.keeps)
+		want := filterSlice(rows, c.keeps)
 		if diff := cmp.Diff(want, append([]api.Dependency{}, w.dependencies(t, c.filter)...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -99,8 +99,8 @@ func testDependencyShape(t *testing.T, w *world) {
 // beginnings are the cursors that mean the start of a list (docs/reference/requests.md).
 var beginnings = []any{0, "0", ""}
 
-// testDependencyWalk reads pages of several sizes; cursors are decimal numbers.
-func testDependencyWalk(t *testing.T, w *world) {
+// testDependencyPagination reads pages of several sizes; cursors are decimal numbers.
+func testDependencyPagination(t *testing.T, w *world) {
 	want := w.dependencies(t, api.DependencyFilter{}, 10000)
 	for _, size := range []int64{1, 9, int64(len(want)), 1000} {
 		if diff := cmp.Diff(want, w.dependencies(t, api.DependencyFilter{}, size)); diff != "" {

@@ -100,8 +100,8 @@ func testHead(t *testing.T, w *world) {
 	}
 }
 
-// TestTooLarge checks the limits of bodies, compressed and decompressed.
-func TestTooLarge(t *testing.T) {
+// TestBodySizeLimits checks the limits of bodies, compressed and decompressed.
+func TestBodySizeLimits(t *testing.T) {
 	s := newSite(t, "sqlite", apihttp.Limits{Body: 1000, Upload: 4000})
 	big := []byte(`{"name":"` + strings.Repeat("x", 1000) + `"}`)
 	for name, r := range map[string]request{
@@ -115,8 +115,8 @@ func TestTooLarge(t *testing.T) {
 	post[api.ListDependenciesResponse](t, s, "dependencies", big[:0])
 }
 
-// TestRate checks the rate limit of each token.
-func TestRate(t *testing.T) {
+// TestRateLimit checks the rate limit of each token.
+func TestRateLimit(t *testing.T) {
 	s := newSite(t, "sqlite", apihttp.Limits{Rate: 1, Burst: 3})
 	other := s.newToken(t, model.Token{Name: "other", Scopes: []model.Scope{model.ScopeWebAPI}})
 	ask := func(token string) answer { return s.send(t, request{method: "GET", path: "projects", token: token}) }
@@ -140,9 +140,9 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestInternal breaks the store and checks that the response contains no details, while the log
+// TestInternalErrorHidesDetails breaks the store and checks that the response contains no details, while the log
 // contains them under the same request id.
-func TestInternal(t *testing.T) {
+func TestInternalErrorHidesDetails(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
 		for table, r := range map[string]request{
@@ -181,9 +181,9 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestLog checks that every request is logged as one line with the required members, without its
+// TestRequestLog checks that every request is logged as one line with the required members, without its
 // query or token.
-func TestLog(t *testing.T) {
+func TestRequestLog(t *testing.T) {
 	s := newSite(t, storetest.Engines[0])
 	a := s.send(t, request{method: "GET", path: "findings?rules=private-word"})
 	var line map[string]any

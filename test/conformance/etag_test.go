@@ -88,8 +88,8 @@ func TestOneConcurrentRequestWins(t *testing.T) {
 			})
 		}
 		busy.Wait()
-		won := kept(answers, func(a answer) bool { return a.status == 200 })
-		lost := kept(answers, func(a answer) bool { return a.status == 409 })
+		won := filterSlice(answers, func(a answer) bool { return a.status == 200 })
+		lost := filterSlice(answers, func(a answer) bool { return a.status == 409 })
 		if len(won) != 1 || len(lost) != len(answers)-1 {
 			t.Fatalf("%d succeeded and %d failed", len(won), len(lost))
 		}

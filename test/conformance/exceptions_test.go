@@ -88,7 +88,7 @@ func TestExceptionsByAPI(t *testing.T) {
 	})
 }
 
-func TestBadExceptionsAndConditions(t *testing.T) {
+func TestInvalidExceptionsAndConditions(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		w := &world{site: s}
 		chain, code := "policies/"+w.policyID(t, "PRODUCT_TYPE_SCA")+"/conditions", "policies/"+w.policyID(t, "PRODUCT_TYPE_SAST")+"/conditions"

@@ -90,8 +90,8 @@ func mapped[T, U any](values []T, fn func(T) U) []U {
 	return out
 }
 
-// kept returns the values for which pass is true.
-func kept[T any](values []T, pass func(T) bool) []T {
+// filterSlice returns the values for which pass is true.
+func filterSlice[T any](values []T, pass func(T) bool) []T {
 	out := []T{}
 	for _, v := range values {
 		if pass(v) {

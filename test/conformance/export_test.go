@@ -58,7 +58,7 @@ func testExportedSecrets(t *testing.T, w *world) {
 		"secret_types=" + deref(w.secrets[0].SecretType): func(f secretRow) bool { return deref(f.SecretType) == deref(w.secrets[0].SecretType) },
 	} {
 		var want []int64
-		for _, f := range kept(w.secrets, keeps) {
+		for _, f := range filterSlice(w.secrets, keeps) {
 			want = append(want, f.ID)
 		}
 		got := w.exportedIDs(t, "", "jsonl", "issue_type=secrets&"+query)

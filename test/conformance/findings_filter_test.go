@@ -59,11 +59,11 @@ func (l listing[R]) testFilters(t *testing.T, w *world) {
 func (l listing[R]) check(t *testing.T, w *world, c choice[R]) int {
 	t.Helper()
 	q := c.query(l.issueType)
-	want := kept(l.rows, func(r R) bool { return c.keeps(w, r) })
+	want := filterSlice(l.rows, func(r R) bool { return c.keeps(w, r) })
 	l.same(t, w, q, want)
 	q.Dedup = true
 	one := l.representatives(w, q.Ref)
-	l.same(t, w, q, kept(want, func(r R) bool { return one[l.core(r).ID] }))
+	l.same(t, w, q, filterSlice(want, func(r R) bool { return one[l.core(r).ID] }))
 	return len(want)
 }
 
@@ -143,8 +143,8 @@ func testSince(t *testing.T, w *world) {
 		q := url.Values{"since": {seconds(micros)}, "page_size": {"3000"}}
 		return len(w.findings(t, q).SASTFindings.Findings)
 	}
-	from := len(kept(w.code, func(r codeRow) bool { return !r.RelevantSince.Before(at.Time) }))
-	after := len(kept(w.code, func(r codeRow) bool { return r.RelevantSince.After(at.Time) }))
+	from := len(filterSlice(w.code, func(r codeRow) bool { return !r.RelevantSince.Before(at.Time) }))
+	after := len(filterSlice(w.code, func(r codeRow) bool { return r.RelevantSince.After(at.Time) }))
 	if from == after {
 		t.Fatal("no row has the time")
 	}

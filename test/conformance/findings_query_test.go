@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testSpellings checks that each list may be repeated, comma-separated or sent with brackets
+// testListSyntax checks that each list may be repeated, comma-separated or sent with brackets
 // (docs/reference/requests.md).
-func testSpellings(t *testing.T, w *world) {
+func testListSyntax(t *testing.T, w *world) {
 	lists := map[string][2]string{
 		"repos": {"acme/payments", "zeta/last"}, "repository_ids": {fmt.Sprint(w.projects[0].ID), fmt.Sprint(w.projects[3].ID)},
 		"status": {"open", "fixing"}, "triage_reasons": {"no_time", "acceptable_risk"}, "severities": {"low", "critical"},
@@ -54,9 +54,9 @@ func (w *world) count(t *testing.T, issueType, query string) int {
 	return len(out.SAST.Findings) + len(out.SCA.Findings)
 }
 
-// testRefSpellings checks that a ref may be short or full, and that _default sets no filter
+// testRefForms checks that a ref may be short or full, and that _default sets no filter
 // (docs/reference/finding-queries.md).
-func testRefSpellings(t *testing.T, w *world) {
+func testRefForms(t *testing.T, w *world) {
 	all := w.count(t, "sast", "")
 	for _, c := range []struct {
 		spelling, same string
@@ -105,15 +105,15 @@ func testFindingsLimits(t *testing.T, w *world) {
 	}
 }
 
-// testAllFaults checks that all invalid parameters are reported at once.
-func testAllFaults(t *testing.T, w *world) {
+// testAllErrorsReported checks that all invalid parameters are reported at once.
+func testAllErrorsReported(t *testing.T, w *world) {
 	invalid(t, w.send(t, request{method: "GET", path: "findings?page=-1&page_size=5&severities=x&status=y&issue_type=sca&rules=a"}),
 		"query.page", "query.page_size", "query.severities[0]", "query.status[0]", "query.rules")
 }
 
-// testTiedFilters checks that a filter of the other issue type is rejected
+// testOtherIssueTypeFilters checks that a filter of the other issue type is rejected
 // (docs/reference/finding-queries.md).
-func testTiedFilters(t *testing.T, w *world) {
+func testOtherIssueTypeFilters(t *testing.T, w *world) {
 	for query, bad := range map[string]string{
 		"issue_type=sca&policies=rule-board-block": "query.policies", "issue_type=sca&rules=a": "query.rules",
 		"issue_type=sca&categories=security": "query.categories", "issue_type=sca&confidence=high": "query.confidence",
@@ -137,9 +137,9 @@ func testDefaults(t *testing.T, w *world) {
 	}
 }
 
-// testContainers checks that both lists are always present (docs/reference/requests.md), byte by
+// testListsAlwaysPresent checks that both lists are always present (docs/reference/requests.md), byte by
 // byte, since some clients stop at a short response.
-func testContainers(t *testing.T, w *world) {
+func testListsAlwaysPresent(t *testing.T, w *world) {
 	const empty = `{"sastFindings":{"findings":[]},"scaFindings":{"findings":[]}}`
 	for _, query := range []string{"ref=nowhere", "issue_type=sca&ref=nowhere", "page=9999", "issue_type=sca&page=9999"} {
 		if got := strings.TrimSpace(string(w.send(t, request{method: "GET", path: "findings?" + query}).body)); got != empty {

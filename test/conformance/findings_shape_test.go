@@ -101,8 +101,8 @@ func testTimes(t *testing.T, w *world) {
 	}
 }
 
-// testNullRules checks the conditions under which members are null.
-func testNullRules(t *testing.T, w *world) {
+// testNullConditions checks the conditions under which members are null.
+func testNullConditions(t *testing.T, w *world) {
 	for _, f := range w.code {
 		if (f.TriagedAt == nil) != (f.TriageState == "untriaged") {
 			t.Errorf("%d is %s and triaged at %v", f.ID, f.TriageState, f.TriagedAt)

@@ -142,7 +142,7 @@ func generatorPython(t *testing.T, tools, folder, spec string) *exec.Cmd {
 func (w *world) tenOperations(t *testing.T) map[string]any {
 	t.Helper()
 	ctx, c, slug := t.Context(), w.api(), w.deployment.Slug
-	lesser := kept(w.code, func(f codeRow) bool {
+	lesser := filterSlice(w.code, func(f codeRow) bool {
 		return f.Repository.Name == "acme/payments" && (f.Severity == "low" || f.Severity == "medium")
 	})
 	scans, err := c.SearchScans(ctx, slug, api.SearchScansRequest{Limit: 5})

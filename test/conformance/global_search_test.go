@@ -76,9 +76,9 @@ func (s *site) open1(t testing.TB, project string) (n int64) {
 	return get[api.CountFindingsResponse](t, s, "findings/counts?status=open&dedup=true&repos="+project).Total
 }
 
-// TestSearchOfABoundToken checks that a restricted token can search only for data of its projects,
+// TestSearchWithRestrictedToken checks that a restricted token can search only for data of its projects,
 // by name and by number.
-func TestSearchOfABoundToken(t *testing.T) {
+func TestSearchWithRestrictedToken(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		s.publish(t, record{id: "GHSA-aaaa-bbbb-cccc", aliases: []string{"CVE-2026-11111"}, name: "lodash", fixed: "9.0.0"})

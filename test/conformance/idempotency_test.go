@@ -97,10 +97,10 @@ func keyedWrites(t testing.TB, w *world, id int64) (ids []string, writes map[str
 	}, writes
 }
 
-// TestSameKeyAgain sends every write twice with one key. It must be done once and return the same
+// TestRepeatedIdempotencyKey sends every write twice with one key. It must be done once and return the same
 // response, also after a restart, and another request with the key is a conflict
 // (docs/reference/requests.md).
-func TestSameKeyAgain(t *testing.T) {
+func TestRepeatedIdempotencyKey(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		w := &world{site: s, rules: map[string]scanRule{}}
@@ -223,9 +223,9 @@ func TestInvalidIdempotencyKeys(t *testing.T) {
 	})
 }
 
-// TestSameKeyAtOnce sends many concurrent copies of a request through two servers. It must be done
+// TestConcurrentIdempotentRequests sends many concurrent copies of a request through two servers. It must be done
 // once, and all copies get its response.
-func TestSameKeyAtOnce(t *testing.T) {
+func TestConcurrentIdempotentRequests(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		w := &world{site: s, rules: map[string]scanRule{}}
 		text := semgrepReport(w.matches(1, 0, 30)...)

@@ -61,9 +61,9 @@ func testIdentical(t *testing.T, w *world) {
 	}
 }
 
-// testIdenticalUnlike checks that an upload is parsed again if stored data or the rules for parsing
+// testIdenticalReparsed checks that an upload is parsed again if stored data or the rules for parsing
 // changed since.
-func testIdenticalUnlike(t *testing.T, w *world) {
+func testIdenticalReparsed(t *testing.T, w *world) {
 	const query = "project=acme/unlike&ref=topic"
 	body := semgrepReport(w.matches(80, 0, 3)...)
 	w.imported(t, "project=acme/unlike&ref=main", semgrepReport())

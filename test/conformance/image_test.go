@@ -131,8 +131,8 @@ func eachImageReport(t *testing.T, test func(t *testing.T, s *site, report func(
 	}
 }
 
-// TestImageScanFixesNothingOfOtherImages imports two images of a project, each as a full scan.
-func TestImageScanFixesNothingOfOtherImages(t *testing.T) {
+// TestImageScanDoesNotFixOtherImages imports two images of a project, each as a full scan.
+func TestImageScanDoesNotFixOtherImages(t *testing.T) {
 	eachImageReport(t, func(t *testing.T, s *site, report func(string, ...imagePackage) []byte) {
 		for _, fields := range []map[string]string{{"ref": "main"}, {"ref": "main", "category": "nightly"}} {
 			s.importFiles(t, fields, file{"r.json", report("reg:5000/api:1", opensslInImage, lodashInImage)})
@@ -164,9 +164,9 @@ func TestImageScanFixesNothingOfOtherImages(t *testing.T) {
 	})
 }
 
-// TestImagesAreFollowedByTheirNames checks that findings and decisions of an image remain if its
+// TestImageFindingsSurviveTagChange checks that findings and decisions of an image remain if its
 // files have other names and its tag changes.
-func TestImagesAreFollowedByTheirNames(t *testing.T) {
+func TestImageFindingsSurviveTagChange(t *testing.T) {
 	eachImageReport(t, func(t *testing.T, s *site, report func(string, ...imagePackage) []byte) {
 		s.importFiles(t, nil, file{"a.json", report("reg/api:1", opensslInImage, zlibInImage, lodashInImage)})
 		before := s.placed(t)
@@ -214,8 +214,8 @@ func TestImagesInOneUpload(t *testing.T) {
 	})
 }
 
-// TestOlderReportOfOtherImageCounts imports an image that was scanned before another.
-func TestOlderReportOfOtherImageCounts(t *testing.T) {
+// TestOlderReportOfOtherImageIsApplied imports an image that was scanned before another.
+func TestOlderReportOfOtherImageIsApplied(t *testing.T) {
 	s := newSite(t, "sqlite")
 	at := func(report []byte, hour int) []byte {
 		created := s.clock.Now().Add(-time.Duration(hour) * time.Hour).Format(time.RFC3339)
@@ -245,9 +245,9 @@ func TestFileSystemScansAffectOnlyTheirSource(t *testing.T) {
 	}
 }
 
-// TestCheckoutInventoryKeepsImages checks that a complete list of a checkout's lockfiles does
+// TestCheckoutInventoryPreservesImageSBOM checks that a complete list of a checkout's lockfiles does
 // not remove the SBOM of an image. The command redoubt ci sends such lists.
-func TestCheckoutInventoryKeepsImages(t *testing.T) {
+func TestCheckoutInventoryPreservesImageSBOM(t *testing.T) {
 	lock := file{"package-lock.json", []byte(`{"lockfileVersion":3,"packages":{"":{"name":"shop"},"node_modules/a":{"version":"1.0.0"}}}`)}
 	whole := map[string]string{"whole": "true", "full": "false", "commit": "1"}
 	for name, bom := range map[string]func(string, ...imagePackage) []byte{"JSON": bomOfImage, "XML": bomOfImageXML} {

@@ -83,9 +83,9 @@ func testImportGate(t *testing.T, w *world) {
 	}
 }
 
-// testImportWhole checks that a complete list of lockfiles removes those of any source, except for
+// testCompleteImport checks that a complete list of lockfiles removes those of any source, except for
 // one that cannot be read (docs/reference/uploads.md).
-func testImportWhole(t *testing.T, w *world) {
+func testCompleteImport(t *testing.T, w *world) {
 	goMod := file{"go.mod", []byte("module a.example/b\n\nrequire x.example/y v1.2.3\n")}
 	lock := file{"web/package-lock.json", []byte(`{"name":"w","lockfileVersion":3,"packages":{"":{},"node_modules/lodash":{"version":"4.17.20"}}}`)}
 	send := func(query string, files ...file) api.ImportResponse {

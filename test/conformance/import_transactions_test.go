@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestImportOpensOneUpdateAndAtMostOneView checks the number of transactions of an import, also
+// TestImportTransactionCount checks the number of transactions of an import, also
 // for a report that was replaced since.
-func TestImportOpensOneUpdateAndAtMostOneView(t *testing.T) {
+func TestImportTransactionCount(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
@@ -21,7 +21,7 @@ func TestImportOpensOneUpdateAndAtMostOneView(t *testing.T) {
 			s.deployment = storetest.Deployment(t, s.store)
 			s.token = s.newToken(t, model.Token{Name: "main", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
 			w := &world{site: s, rules: map[string]scanRule{}}
-			t.Run("counted findings", func(t *testing.T) { testCountedTransactions(t, w, opened) })
+			t.Run("counted findings", func(t *testing.T) { testTransactionCounter(t, w, opened) })
 
 			first, second := semgrepReport(w.matches(60, 0, 12)...), semgrepReport(w.matches(60, 0, 11)...)
 			large := semgrepReport(w.matches(61, 0, 1200)...)
@@ -73,8 +73,8 @@ func testFindingTransactions(t *testing.T, w *world, opened *storetest.Transacti
 	}
 }
 
-// testCountedTransactions checks that the counter counts views and updates of requests.
-func testCountedTransactions(t *testing.T, w *world, opened *storetest.Transactions) {
+// testTransactionCounter checks that the counter counts views and updates of requests.
+func testTransactionCounter(t *testing.T, w *world, opened *storetest.Transactions) {
 	for _, c := range []struct {
 		request        request
 		views, updates int

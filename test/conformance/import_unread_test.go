@@ -50,13 +50,13 @@ func TestImportOfUnreadableFiles(t *testing.T) {
 		invalid(t, send("strict=true", cut, goMod), cut.name)
 		invalid(t, send("", goMod, file{"scan.sarif", []byte(`{"version":"2.1.0","runs":[`)}), "scan.sarif")
 		refused(t, s.importing(t, "project=acme/shop&ref=main&filename=uv.lock", []byte("[[[")), 400, api.CodeInvalidArgument)
-		testCutForm(t, s, goMod)
+		testTruncatedForm(t, s, goMod)
 		wants(t, "findings after refusals", s.supply(t, "status=open"), before[1])
 	})
 }
 
-// testCutForm sends truncated forms: missing files must not count as deleted.
-func testCutForm(t *testing.T, s *site, goMod file) {
+// testTruncatedForm sends truncated forms: missing files must not count as deleted.
+func testTruncatedForm(t *testing.T, s *site, goMod file) {
 	body, contentType := form(t, nil, goMod, file{"package-lock.json", shopLock("4.17.20")})
 	second := bytes.LastIndex(body, []byte("Content-Disposition"))
 	boundary := bytes.LastIndex(body[:second], []byte("--"))

@@ -42,17 +42,17 @@ func (s *site) imported(t testing.TB, query string, body []byte, headers ...stri
 func TestImports(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		w := &world{site: s, rules: map[string]scanRule{}}
-		t.Run("again", func(t *testing.T) { testImportAgain(t, w) })
+		t.Run("again", func(t *testing.T) { testRepeatedImport(t, w) })
 		t.Run("identical", func(t *testing.T) { testIdentical(t, w) })
 		t.Run("identical, gate", func(t *testing.T) { testIdenticalGate(t, w) })
-		t.Run("identical bytes, read again", func(t *testing.T) { testIdenticalUnlike(t, w) })
+		t.Run("identical bytes, read again", func(t *testing.T) { testIdenticalReparsed(t, w) })
 		t.Run("commits of merged projects", func(t *testing.T) { testMergedCommits(t, w) })
 		t.Run("full and diff", func(t *testing.T) { testFullAndDiff(t, w) })
-		t.Run("encodings", func(t *testing.T) { testWaysToSend(t, w) })
+		t.Run("encodings", func(t *testing.T) { testUploadEncodings(t, w) })
 		t.Run("at", func(t *testing.T) { testImportAt(t, w) })
-		t.Run("broken items", func(t *testing.T) { testBrokenItems(t, w) })
+		t.Run("broken items", func(t *testing.T) { testInvalidItems(t, w) })
 		t.Run("refusals", func(t *testing.T) { testImportRefusals(t, w) })
-		t.Run("whole", func(t *testing.T) { testImportWhole(t, w) })
+		t.Run("whole", func(t *testing.T) { testCompleteImport(t, w) })
 		t.Run("gate", func(t *testing.T) { testImportGate(t, w) })
 		t.Run("client", func(t *testing.T) { testImportClient(t, w) })
 		t.Run("secrets are not stored", func(t *testing.T) { testNoSecret(t, w) })
@@ -73,8 +73,8 @@ func (s *site) version(t testing.TB) (v int64) {
 	return v
 }
 
-// testImportAgain checks that a repeated file changes no finding.
-func testImportAgain(t *testing.T, w *world) {
+// testRepeatedImport checks that a repeated file changes no finding.
+func testRepeatedImport(t *testing.T, w *world) {
 	query, text := "project=acme/again&ref=main&full=true", semgrepReport(w.matches(1, 0, 12)...)
 	first := w.imported(t, query, text)
 	if first.Outcome != "applied" || first.New != 12 || len(first.Items) != 12 || first.Ref != "refs/heads/main" || first.Source != "semgrep" || first.Counts.Total != 11 {
@@ -111,8 +111,8 @@ func testFullAndDiff(t *testing.T, w *world) {
 	}
 }
 
-// testWaysToSend uploads the same report raw, compressed and as a form.
-func testWaysToSend(t *testing.T, w *world) {
+// testUploadEncodings uploads the same report raw, compressed and as a form.
+func testUploadEncodings(t *testing.T, w *world) {
 	text := semgrepReport(w.matches(3, 0, 5)...)
 	ignore := cmpopts.IgnoreFields(api.Import{}, "Project", "ProjectID", "ScanID", "Items")
 	want := w.imported(t, "project=way/raw&ref=main&full=true", text)
@@ -163,8 +163,8 @@ func testImportAt(t *testing.T, w *world) {
 	}
 }
 
-// testBrokenItems checks that an invalid item is reported and skipped, unless strict is set.
-func testBrokenItems(t *testing.T, w *world) {
+// testInvalidItems checks that an invalid item is reported and skipped, unless strict is set.
+func testInvalidItems(t *testing.T, w *world) {
 	text := semgrepReport(w.matches(5, 0, 4)...)
 	broken := bytes.Replace(text, []byte(`"results":[`), []byte(`"results":[{"check_id":"no.extra"},{"check_id":"out","path":"../../etc/passwd","start":{"line":1},"extra":{"message":"x"}},`), 1)
 	a := w.importing(t, "project=acme/broken&ref=main&strict=true", broken)

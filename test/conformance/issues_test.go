@@ -44,7 +44,7 @@ func testIssues(t *testing.T, w *world) {
 			return f.Ref == "refs/heads/main" || f.Ref == "refs/heads/feature/x"
 		}},
 	} {
-		want := kept(c.rows, c.keeps)
+		want := filterSlice(c.rows, c.keeps)
 		slices.SortFunc(want, newestFirst)
 		all := post[api.SearchIssuesResponse](t, w.site, path, object{"deploymentId": itoa(w.deployment.ID), "issueType": c.issueType, "filter": c.filter, "limit": 1000})
 		if all.HasMore || all.Total != int64(len(want)) {
@@ -97,7 +97,7 @@ func testVulns(t *testing.T, w *world) {
 		{object{"severities": []string{"HIGH"}, "statuses": []string{"NEW"}}, func(f supplyRow) bool { return f.Severity == "high" && f.Status == "open" }},
 		{object{"refs": []string{"_default"}, "statuses": []string{"IGNORED", "FIXED", "TRIAGED", "IN_PROGRESS"}}, func(f supplyRow) bool { return f.Status != "open" && w.isPrimary(f.Repository.Name, f.Ref) }},
 	} {
-		want := len(kept(w.supply, c.keeps))
+		want := len(filterSlice(w.supply, c.keeps))
 		seen := map[string]bool{}
 		for cursor, pages := any(nil), 0; ; pages++ {
 			body := object{"pageSize": 7, "cursor": cursor}

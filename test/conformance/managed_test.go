@@ -123,8 +123,8 @@ func TestBrokenConnectionShowsError(t *testing.T) {
 	})
 }
 
-// TestRepositoriesAreFollowedByChoice follows repositories by name and by glob, and unfollows them.
-func TestRepositoriesAreFollowedByChoice(t *testing.T) {
+// TestFollowAndUnfollowRepositories follows repositories by name and by glob, and unfollows them.
+func TestFollowAndUnfollowRepositories(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		made := post[api.ConnectionResponse](t, s, "connections", gitea("ours", "acme/*")).Connection
 		at := fmt.Sprint("connections/", made.ID, "/repositories")

@@ -254,9 +254,9 @@ func (w *world) badTokens(t *testing.T) map[string]string {
 	return tokens
 }
 
-// testForeign calls every route with ids of another tenant, ids that the token's globs exclude, and
+// testForeignIDs calls every route with ids of another tenant, ids that the token's globs exclude, and
 // unknown ids. All must return the same 404.
-func testForeign(t *testing.T, w *world) {
+func testForeignIDs(t *testing.T, w *world) {
 	rival := &site{config: w.config, clock: w.clock, store: w.store, deployment: w.rival, url: w.url, client: w.client}
 	rival.token = rival.newToken(t, model.Token{Name: "foreign", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
 	theirs := w.foreignPathValues(t, rival)
@@ -363,11 +363,11 @@ func testGlobs(t *testing.T, w *world) {
 		t.Errorf("sees projects %+v", projects)
 	}
 	code := all(t, client.Findings(t.Context(), w.deployment.Slug, api.FindingsQuery{}))
-	if want := len(kept(w.code, func(f codeRow) bool { return ours(f.Repository.Name) })); len(code) != want || want == 0 {
+	if want := len(filterSlice(w.code, func(f codeRow) bool { return ours(f.Repository.Name) })); len(code) != want || want == 0 {
 		t.Errorf("sees %d findings, want %d", len(code), want)
 	}
 	secrets := all(t, client.Secrets(t.Context(), w.deployment.Slug, api.SecretsQuery{}))
-	if want := len(kept(w.secrets, func(f secretRow) bool { return ours(f.Repository.Name) })); len(secrets) != want || want == 0 {
+	if want := len(filterSlice(w.secrets, func(f secretRow) bool { return ours(f.Repository.Name) })); len(secrets) != want || want == 0 {
 		t.Errorf("sees %d secrets, want %d", len(secrets), want)
 	}
 	tools := fmt.Sprint(w.projectID("group/tools"))
@@ -381,7 +381,7 @@ func testGlobs(t *testing.T, w *world) {
 			t.Errorf("sees scan %+v", s)
 		}
 	}
-	foreign := kept(w.code, func(f codeRow) bool { return !ours(f.Repository.Name) })[0].ID
+	foreign := filterSlice(w.code, func(f codeRow) bool { return !ours(f.Repository.Name) })[0].ID
 	got, err := client.TriageFindings(t.Context(), w.deployment.Slug, typed[api.TriageRequest](t, object{"issue_type": "sast", "issue_ids": []int64{foreign}, "new_triage_state": "fixing"}))
 	if err != nil || got.NumTriaged != 0 {
 		t.Errorf("triages %+v, %v", got, err)

@@ -408,9 +408,9 @@ func (g *garden) answers() {
 	}
 }
 
-// TestNamesWithCredentialsStayApart uploads paths, refs and versions with a credential twice. The
+// TestNamesWithCredentialsStayDistinct uploads paths, refs and versions with a credential twice. The
 // findings must have the same ids, and another credential must create another finding.
-func TestNamesWithCredentialsStayApart(t *testing.T) {
+func TestNamesWithCredentialsStayDistinct(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		p := newPlanter()
 		first, second := p.next("a path"), p.next("a path")

@@ -72,8 +72,8 @@ var (
 	severityNames = map[string]string{"INFO": "LOW", "WARNING": "MEDIUM", "ERROR": "HIGH", "CRITICAL": "CRITICAL"}
 )
 
-// testPolicyWalk reads the rules in pages of several sizes, and checks the range of limit.
-func testPolicyWalk(t *testing.T, w *world) {
+// testPolicyPagination reads the rules in pages of several sizes, and checks the range of limit.
+func testPolicyPagination(t *testing.T, w *world) {
 	id := w.policyID(t, "PRODUCT_TYPE_SAST")
 	path := func(r api.PolicyRule) string { return r.ID + " " + r.Path }
 	want := mapped(get[api.ListPolicyRulesResponse](t, w.site, "policies/"+id).Rules, path)

@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestOldNamesOfProjectsFilter renames a project. Filters by its old name select it until another
+// TestFormerProjectNameFilter renames a project. Filters by its old name select it until another
 // project has that name.
-func TestOldNamesOfProjectsFilter(t *testing.T) {
+func TestFormerProjectNameFilter(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		w := &world{site: s, rules: map[string]scanRule{}}
 		s.upload(t, "acme/before", "main", "full", semgrepReport(w.matches(1, 0, 2)...))

@@ -71,7 +71,7 @@ func TestProjects(t *testing.T) {
 		t.Run("primary branch", func(t *testing.T) { testPrimaryBranch(t, s) })
 		t.Run("managed scans", func(t *testing.T) { testManagedScans(t, s) })
 		t.Run("refusals", func(t *testing.T) { testProjectRefusals(t, s) })
-		t.Run("create and delete", func(t *testing.T) { testProjectLife(t, s) })
+		t.Run("create and delete", func(t *testing.T) { testProjectLifecycle(t, s) })
 	})
 }
 
@@ -188,7 +188,7 @@ func testProjectRefusals(t *testing.T, s *site) {
 	}
 }
 
-func testProjectLife(t *testing.T, s *site) {
+func testProjectLifecycle(t *testing.T, s *site) {
 	body := object{"name": "new/project", "url": "https://github.com/new/project", "tags": "a,b", "primary_branch": "trunk", "visibility": "private"}
 	p := post[api.ProjectResponse](t, s, "projects", body).Project
 	if p.Name != "new/project" || p.PrimaryBranch != "refs/heads/trunk" || p.DefaultBranch != "refs/heads/main" || p.LatestScanAt != nil || p.Visibility != "private" {
@@ -200,8 +200,8 @@ func testProjectLife(t *testing.T, s *site) {
 	}
 	ref := read[api.DeleteRefResponse](t, s.send(t, request{method: "DELETE", path: "refs?project=acme/payments&ref=feature/x"}))
 	onRef := func(f codeRow) bool { return f.Ref == "refs/heads/feature/x" }
-	if rows := s.allCode(t); ref.Ref != "refs/heads/feature/x" || len(rows) == 0 || len(kept(rows, onRef)) != 0 {
-		t.Errorf("after the ref %s was deleted it has %d of %d findings", ref.Ref, len(kept(rows, onRef)), len(rows))
+	if rows := s.allCode(t); ref.Ref != "refs/heads/feature/x" || len(rows) == 0 || len(filterSlice(rows, onRef)) != 0 {
+		t.Errorf("after the ref %s was deleted it has %d of %d findings", ref.Ref, len(filterSlice(rows, onRef)), len(rows))
 	}
 	out := read[api.DeleteProjectResponse](t, s.send(t, request{method: "DELETE", path: payments}))
 	if out.ProjectName != "acme/payments" {
@@ -213,8 +213,8 @@ func testProjectLife(t *testing.T, s *site) {
 	}
 }
 
-// TestProjectTagsOneByOne adds and removes single tags in all forms that clients use.
-func TestProjectTagsOneByOne(t *testing.T) {
+// TestSingleProjectTags adds and removes single tags in all forms that clients use.
+func TestSingleProjectTags(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
 		send := func(method, path string, body any, want ...string) {

@@ -22,10 +22,10 @@ func suppressed(paths ...string) []byte {
 	return []byte(`{"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Bandit"}}, "results": [` + strings.Join(results, ",") + `]}]}`)
 }
 
-// TestAppliedMutesRemainOnTheirFindings repeats mutes with an upload-only token after a user applied
+// TestAppliedMutesPersist repeats mutes with an upload-only token after a user applied
 // them. They must remain for moved files and on new branches, where the gate passes. Other findings
 // and copies stay open.
-func TestAppliedMutesRemainOnTheirFindings(t *testing.T) {
+func TestAppliedMutesPersist(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		triager := s.token
 		ci := s.newToken(t, model.Token{Name: "uploads", Scopes: []model.Scope{model.ScopeCI}})

@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestSavedViewNamesRemovedValues checks that each response for a view with deleted objects has a
+// TestSavedViewWarnsOfDeletedObjects checks that each response for a view with deleted objects has a
 // warning. An empty list could be mistaken for a good result.
-func TestSavedViewNamesRemovedValues(t *testing.T) {
+func TestSavedViewWarnsOfDeletedObjects(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
 		project := "projects/acme%2Fpayments"
@@ -54,9 +54,9 @@ func TestSavedViewNamesRemovedValues(t *testing.T) {
 	})
 }
 
-// TestSavedViewListsAreCurrent checks that the tag of a view's list follows the meaning of the view,
+// TestSavedViewListETag checks that the tag of a view's list follows the meaning of the view,
 // even if no finding changes. An unchanged list has the same tag.
-func TestSavedViewListsAreCurrent(t *testing.T) {
+func TestSavedViewListETag(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		const week = 7 * 24 * time.Hour
 		begun, code := s.clock.Now(), smallSite(t, s)

@@ -129,9 +129,9 @@ func manyProjects(n int) string {
 	return q.Encode()
 }
 
-// TestFindingsOfASavedView lists, counts and exports the findings of a view, in its order, and
+// TestSavedViewFindings lists, counts and exports the findings of a view, in its order, and
 // compares them with the filters of the list. The tag of the list changes with the view.
-func TestFindingsOfASavedView(t *testing.T) {
+func TestSavedViewFindings(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		ada := s.as(t, "ada", model.RoleTriager)
@@ -201,9 +201,9 @@ func TestFindingsOfASavedView(t *testing.T) {
 	})
 }
 
-// TestSavedViewsInTheHostedDialect checks that a view is accepted only with its own issue type, and
+// TestHostedDialectSavedViews checks that a view is accepted only with its own issue type, and
 // an order only for findings that have it.
-func TestSavedViewsInTheHostedDialect(t *testing.T) {
+func TestHostedDialectSavedViews(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
 		keep := func(issueType, query string) string {
@@ -251,8 +251,8 @@ func TestCurrentUserFilterRequiresUser(t *testing.T) {
 	})
 }
 
-// TestSavedViewsTakeIfMatch checks that a view with an outdated ETag cannot be changed.
-func TestSavedViewsTakeIfMatch(t *testing.T) {
+// TestSavedViewIfMatch checks that a view with an outdated ETag cannot be changed.
+func TestSavedViewIfMatch(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		at := "saved-views/" + s.savedView(t, "tagged")
 		old := s.send(t, request{method: "GET", path: at}).header.Get("ETag")

@@ -98,9 +98,9 @@ func testSBOMRefusals(t *testing.T, w *world) {
 	}
 }
 
-// testSBOMAddress checks that an address serves its document until it expires, and that an altered
+// testSBOMDownloadURL checks that an address serves its document until it expires, and that an altered
 // address is rejected.
-func testSBOMAddress(t *testing.T, w *world) {
+func testSBOMDownloadURL(t *testing.T, w *world) {
 	other := w.exported(t, object{"repositoryId": w.projectID("group/tools")})
 	address := w.exported(t, object{})
 	if a := w.send(t, request{method: "GET", path: address, token: "-"}); a.status != 200 {

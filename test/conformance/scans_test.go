@@ -63,9 +63,9 @@ func TestScans(t *testing.T) {
 		rows := scanSite(t, s)
 		t.Run("order and members", func(t *testing.T) { testScanMembers(t, rows, s) })
 		t.Run("filters", func(t *testing.T) { testScanFilters(t, s, rows) })
-		t.Run("walk", func(t *testing.T) { testScanWalk(t, s, rows) })
+		t.Run("walk", func(t *testing.T) { testScanPagination(t, s, rows) })
 		t.Run("refusals", func(t *testing.T) { testScanRefusals(t, s) })
-		t.Run("never finished by the clock", func(t *testing.T) { testScanClock(t, s) })
+		t.Run("never finished by the clock", func(t *testing.T) { testScanNeverFinished(t, s) })
 	})
 }
 
@@ -112,7 +112,7 @@ func testScanMembers(t *testing.T, rows []api.Scan, s *site) {
 		}
 	}
 	want8 := api.FindingsCounts{Code: 3, SupplyChain: 2, Secrets: 2, Total: 7} // of 8, one of them muted
-	if n := len(kept(rows, func(r api.Scan) bool { return r.FindingsCounts == want8 })); n != 4 {
+	if n := len(filterSlice(rows, func(r api.Scan) bool { return r.FindingsCounts == want8 })); n != 4 {
 		t.Errorf("%d scans count %+v, want 4", n, want8)
 	}
 }
@@ -176,7 +176,7 @@ func scanCases(rows []api.Scan) map[string]struct {
 
 func testScanFilters(t *testing.T, s *site, rows []api.Scan) {
 	for name, c := range scanCases(rows) {
-		want := kept(rows, c.keeps)
+		want := filterSlice(rows, c.keeps)
 		if diff := cmp.Diff(want, post[api.SearchScansResponse](t, s, "scans/search", c.body).Scans); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -190,7 +190,7 @@ func testScanFilters(t *testing.T, s *site, rows []api.Scan) {
 	}
 }
 
-func testScanWalk(t *testing.T, s *site, rows []api.Scan) {
+func testScanPagination(t *testing.T, s *site, rows []api.Scan) {
 	for _, limit := range []int64{1, 5, 23, 500} {
 		got := all(t, s.api().Scans(t.Context(), s.deployment.Slug, api.SearchScansRequest{Limit: limit}))
 		if diff := cmp.Diff(rows, got); diff != "" {
@@ -245,9 +245,9 @@ func testScanRefusals(t *testing.T, s *site) {
 	}
 }
 
-// testScanClock checks that a scan that runs for over an hour is shown as never finished, without a
+// testScanNeverFinished checks that a scan that runs for over an hour is shown as never finished, without a
 // write.
-func testScanClock(t *testing.T, s *site) {
+func testScanNeverFinished(t *testing.T, s *site) {
 	count := func(status string) int {
 		return len(post[api.SearchScansResponse](t, s, "scans/search", object{"statuses": status}).Scans)
 	}

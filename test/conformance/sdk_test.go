@@ -48,7 +48,7 @@ func TestClientSDK(t *testing.T) {
 		"dependencies": mapped(all(t, c.Dependencies(ctx, slug, api.ListDependenciesRequest{})), w.dependencyInSDK),
 		"repositories": w.withDependencies(t),
 		"lockfiles":    all(t, c.Lockfiles(ctx, slug, project, api.ListLockfilesRequest{})),
-		"policies":     kept(get[api.ListPoliciesResponse](t, w.site, "policies").Policies, func(p api.Policy) bool { return p.ProductType != "PRODUCT_TYPE_SCA" }),
+		"policies":     filterSlice(get[api.ListPoliciesResponse](t, w.site, "policies").Policies, func(p api.Policy) bool { return p.ProductType != "PRODUCT_TYPE_SCA" }),
 		"rules":        all(t, c.PolicyRules(ctx, slug, policy, api.PolicyRulesQuery{})),
 	} {
 		read := got[member]

@@ -28,7 +28,7 @@ func (s selection[R]) selects(t *testing.T, w *world, listing []filter[R]) {
 		}
 		for _, value := range f.values {
 			query := url.Values{"issue_type": {s.issueType}, f.param: {value}}.Encode()
-			want := mapped(kept(s.rows, func(r R) bool { return f.keeps(w, r, value) }), func(r R) int64 { return s.core(r).ID })
+			want := mapped(filterSlice(s.rows, func(r R) bool { return f.keeps(w, r, value) }), func(r R) int64 { return s.core(r).ID })
 			slices.Sort(want)
 			if got := w.counts(t, "", query); got.Total != int64(len(want)) {
 				t.Errorf("%s counts %d, want %d", query, got.Total, len(want))
@@ -60,9 +60,9 @@ var groupFilters = map[string]string{
 	"severity_unrated": "severity_unrated", "secret_type": "secret_types", "validation_state": "validation_state", "assignee": "assignees", "due": "due",
 }
 
-// testGroupsAreSelected checks that the values of counts can be selected: each value of a group
+// testGroupCountsMatchSelections checks that the values of counts can be selected: each value of a group
 // selects as many findings as its count.
-func testGroupsAreSelected(t *testing.T, w *world) {
+func testGroupCountsMatchSelections(t *testing.T, w *world) {
 	for _, issueType := range []string{"sast", "sca", "secrets"} {
 		groups := url.Values{"issue_type": {issueType}}
 		for _, name := range groupsOf(t) {

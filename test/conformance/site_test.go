@@ -273,5 +273,5 @@ func (b *logBuffer) String() string {
 
 // lines returns the lines of the log that contain a text.
 func (b *logBuffer) lines(text string) string {
-	return strings.Join(kept(strings.Split(b.String(), "\n"), func(line string) bool { return strings.Contains(line, text) }), "\n")
+	return strings.Join(filterSlice(strings.Split(b.String(), "\n"), func(line string) bool { return strings.Contains(line, text) }), "\n")
 }

@@ -53,9 +53,9 @@ func sameIDs(t *testing.T, what string, got, want []int64, n int) {
 	}
 }
 
-// TestSeverityConditionsJudgeFindings checks that a condition of the code policy evaluates the
+// TestSeverityConditionsUseFindingSeverity checks that a condition of the code policy evaluates the
 // severity of the finding. The scanner and the default of the rule do not matter.
-func TestSeverityConditionsJudgeFindings(t *testing.T) {
+func TestSeverityConditionsUseFindingSeverity(t *testing.T) {
 	bandit, err := os.ReadFile("../../internal/report/testdata/real/bandit.sarif")
 	if err != nil {
 		t.Fatal(err)

@@ -64,9 +64,9 @@ func (c ruledText) with(text string) object {
 	return body
 }
 
-// TestTextsKeepTheirRules sends texts that the server accepts or rejects by rules that openapi.json
+// TestTextValidation sends texts that the server accepts or rejects by rules that openapi.json
 // contains only as text.
-func TestTextsKeepTheirRules(t *testing.T) {
+func TestTextValidation(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		w := &world{site: s}
 		s.send(t, request{method: "POST", path: "projects", body: object{"name": "acme/patched"}})

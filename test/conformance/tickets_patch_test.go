@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestFindingsWithATicketDoNotCount creates tickets for a filter whose newest findings have one
+// TestTicketCreationSkipsLinkedFindings creates tickets for a filter whose newest findings have one
 // already.
-func TestFindingsWithATicketDoNotCount(t *testing.T) {
+func TestTicketCreationSkipsLinkedFindings(t *testing.T) {
 	s := newSite(t, "sqlite")
 	smallSite(t, s)
 	var ids []int64
@@ -54,9 +54,9 @@ func TestFindingsWithATicketDoNotCount(t *testing.T) {
 	}
 }
 
-// TestTicketIsEqualForEveryWayToSetIt sets tickets by PATCH of a finding and by link, and reads
+// TestTicketSetByPatchOrLink sets tickets by PATCH of a finding and by link, and reads
 // them with all operations.
-func TestTicketIsEqualForEveryWayToSetIt(t *testing.T) {
+func TestTicketSetByPatchOrLink(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		a, b := code[0].ID, code[1].ID

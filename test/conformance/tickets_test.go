@@ -40,7 +40,7 @@ func (s *site) anyFinding(t testing.TB) int64 {
 	return s.allCode(t)[0].ID
 }
 
-func TestTicketsAreLinkedShownAndUnlinked(t *testing.T) {
+func TestTicketLinkLifecycle(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		var a, b, c int64 // on main
@@ -158,9 +158,9 @@ func TestInvalidTicketLinks(t *testing.T) {
 	})
 }
 
-// TestTicketShowsNoProjectsOfOthers links findings of two projects to one ticket. A token that
+// TestTicketHidesInaccessibleProjects links findings of two projects to one ticket. A token that
 // sees one project must get the finding of that project only.
-func TestTicketShowsNoProjectsOfOthers(t *testing.T) {
+func TestTicketHidesInaccessibleProjects(t *testing.T) {
 	s := newSite(t, "sqlite")
 	w := &world{site: s, rules: map[string]scanRule{}}
 	s.upload(t, "acme/seen", "main", "full", semgrepReport(w.matches(1, 0, 1)...))

@@ -89,12 +89,12 @@ func checkResponse(r *http.Request, resp *http.Response, body []byte) error {
 	if err != nil || r.Method == http.MethodHead {
 		return err
 	}
-	return bodyFits(item.GetOperation(r.Method), []string{"paths", path, strings.ToLower(r.Method), "responses"}, resp, body)
+	return validateBody(item.GetOperation(r.Method), []string{"paths", path, strings.ToLower(r.Method), "responses"}, resp, body)
 }
 
-// bodyFits validates a body against its schema. The library above would compile the schema again
+// validateBody validates a body against its schema. The library above would compile the schema again
 // for each response, which would dominate the time of these tests.
-func bodyFits(op *openapi3.Operation, at []string, resp *http.Response, body []byte) error {
+func validateBody(op *openapi3.Operation, at []string, resp *http.Response, body []byte) error {
 	status := strconv.Itoa(resp.StatusCode)
 	if op.Responses.Value(status) == nil {
 		status = "default"

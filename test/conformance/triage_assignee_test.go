@@ -27,8 +27,8 @@ func (s *site) user(t *testing.T, deployment int64, name string) (u model.User) 
 	return u
 }
 
-// TestAssigneeAndEnd checks both extensions of a triage on both engines.
-func TestAssigneeAndEnd(t *testing.T) {
+// TestTriageAssigneeAndExpiry checks both extensions of a triage on both engines.
+func TestTriageAssigneeAndExpiry(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		code := smallSite(t, s)
 		rival, err := s.store.CreateDeployment(t.Context(), "rival", "", storetest.Actor)
@@ -40,7 +40,7 @@ func TestAssigneeAndEnd(t *testing.T) {
 		s.user(t, rival.ID, "mallory")
 		t.Run("assignee", func(t *testing.T) { testAssignee(t, s, code) })
 		t.Run("refusals", func(t *testing.T) { testAssigneeRefusals(t, s, code[0].ID) })
-		t.Run("end", func(t *testing.T) { testEndOfDecisions(t, s) })
+		t.Run("end", func(t *testing.T) { testDecisionExpiry(t, s) })
 	})
 }
 
@@ -127,12 +127,12 @@ func testAssigneeRefusals(t *testing.T, s *site, id int64) {
 	}
 }
 
-// testEndOfDecisions checks that a decision ends at the end of its day in UTC. An upload ends it at
+// testDecisionExpiry checks that a decision ends at the end of its day in UTC. An upload ends it at
 // once, otherwise the housekeeping does. A newer decision is not affected.
-func testEndOfDecisions(t *testing.T, s *site) {
+func testDecisionExpiry(t *testing.T, s *site) {
 	w := &world{site: s, rules: map[string]scanRule{}}
 	s.upload(t, "acme/end", "main", "full", semgrepReport(w.matches(1, 0, 6)...))
-	rows := kept(s.allCode(t), func(f codeRow) bool { return f.Repository.Name == "acme/end" && f.State == "unresolved" })
+	rows := filterSlice(s.allCode(t), func(f codeRow) bool { return f.Repository.Name == "acme/end" && f.State == "unresolved" })
 	if len(rows) < 3 {
 		t.Fatalf("only %d findings to triage", len(rows))
 	}

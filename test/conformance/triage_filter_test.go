@@ -139,7 +139,7 @@ func (s selection[R]) check(t *testing.T, w *world, c choice[R], only []R) int {
 			lineages[lineage(s.core(r))] = true
 		}
 	}
-	want := mapped(kept(s.rows, func(r R) bool { return lineages[lineage(s.core(r))] }), func(r R) int64 { return s.core(r).ID })
+	want := mapped(filterSlice(s.rows, func(r R) bool { return lineages[lineage(s.core(r))] }), func(r R) int64 { return s.core(r).ID })
 	slices.Sort(want)
 	got, err := w.api().TriageFindings(t.Context(), w.deployment.Slug, typed[api.TriageRequest](t, body))
 	if err != nil {

@@ -53,9 +53,9 @@ func TestTriage(t *testing.T) {
 		t.Run("propagation", func(t *testing.T) { testTriagePropagation(t, s, code) })
 		t.Run("limit and unknown ids", func(t *testing.T) { testTriageLimit(t, s, code) })
 		t.Run("fixed stays fixed", func(t *testing.T) { testTriageFixed(t, s) })
-		t.Run("trail", func(t *testing.T) { testTriageTrail(t, s) })
+		t.Run("trail", func(t *testing.T) { testTriageAuditTrail(t, s) })
 		t.Run("since is a filter", func(t *testing.T) { testTriageSince(t, s) })
-		t.Run("whole or not at all", func(t *testing.T) { testTriageWhole(t, s) })
+		t.Run("whole or not at all", func(t *testing.T) { testTriageIsAtomic(t, s) })
 	})
 }
 
@@ -217,7 +217,7 @@ func testTriagePropagation(t *testing.T, s *site, code []codeRow) {
 
 // testTriageLimit checks that the newest matches are selected and unknown ids ignored.
 func testTriageLimit(t *testing.T, s *site, code []codeRow) {
-	onMain := kept(s.allCode(t), func(f codeRow) bool { return f.Ref == "refs/heads/main" })
+	onMain := filterSlice(s.allCode(t), func(f codeRow) bool { return f.Ref == "refs/heads/main" })
 	ids := mapped(onMain, func(f codeRow) int64 { return f.ID })
 	one := s.triaged(t, object{"issue_type": "sast", "ref": "main", "limit": 1, "new_note": "newest"})
 	if !slices.Contains(one, ids[0]) || slices.Contains(one, ids[len(ids)-1]) {
@@ -268,7 +268,7 @@ func containsAll(list, part []int64) bool {
 func testTriageFixed(t *testing.T, s *site) {
 	w := &world{site: s, rules: map[string]scanRule{}}
 	s.upload(t, "acme/payments", "main", "full", semgrepReport(w.matches(1, 4, 16)...))
-	fixed := kept(s.allCode(t), func(f codeRow) bool { return f.State == "fixed" })
+	fixed := filterSlice(s.allCode(t), func(f codeRow) bool { return f.State == "fixed" })
 	if len(fixed) == 0 {
 		t.Fatal("nothing is fixed")
 	}
@@ -279,8 +279,8 @@ func testTriageFixed(t *testing.T, s *site) {
 	}
 }
 
-// testTriageTrail checks the trail of three changes and of a request without a change.
-func testTriageTrail(t *testing.T, s *site) {
+// testTriageAuditTrail checks the trail of three changes and of a request without a change.
+func testTriageAuditTrail(t *testing.T, s *site) {
 	id := s.allSupply(t)[0].ID
 	for _, change := range []object{
 		{"new_triage_state": "ignored", "new_triage_reason": "no_time", "new_note": "later"},
@@ -309,8 +309,8 @@ func testTriageTrail(t *testing.T, s *site) {
 	}
 }
 
-// testTriageWhole breaks the trail and checks that nothing is triaged.
-func testTriageWhole(t *testing.T, s *site) {
+// testTriageIsAtomic breaks the trail and checks that nothing is triaged.
+func testTriageIsAtomic(t *testing.T, s *site) {
 	before := s.allCode(t)
 	s.without(t, "triage_event", func() {
 		body := object{"issue_type": "sast", "repos": []string{"acme/payments"}, "new_triage_state": "ignored", "new_note": "half"}

@@ -13,10 +13,10 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestStoredFindingsBecomeUnrated checks findings that an older version stored without
+// TestMigrationMarksUnratedFindings checks findings that an older version stored without
 // severity_unrated. The migration matches them against all advisories again, and the changes are
 // part of the feed.
-func TestStoredFindingsBecomeUnrated(t *testing.T) {
+func TestMigrationMarksUnratedFindings(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1111-1111-1111", name: "lodash", fixed: "4.17.21"}, record{id: "GHSA-2222-2222-2222", name: "left-pad", severity: "MODERATE"})
 		s.inventory(t, "main", "4.17.20")

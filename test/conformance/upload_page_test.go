@@ -274,8 +274,8 @@ func TestPageUploadAbortedByClient(t *testing.T) {
 	})
 }
 
-// TestPageUploadIsBounded checks the limit of the API, with and without a Content-Length.
-func TestPageUploadIsBounded(t *testing.T) {
+// TestPageUploadSizeLimit checks the limit of the API, with and without a Content-Length.
+func TestPageUploadSizeLimit(t *testing.T) {
 	s := newSite(t, "sqlite", apihttp.Limits{Upload: 1 << 20})
 	u := s.uploads(t, model.RoleTriager)
 	large := file{"semgrep.json", append(semgrepReport(found("rules.one", "a.py", 1)), bytes.Repeat([]byte(" "), 2<<20)...)}

@@ -273,7 +273,7 @@ func (w *world) annotateSome(t *testing.T) {
 	}
 	w.annotate(t, every(w.ids(t, "sast"), 3, 0), code)
 	w.annotate(t, every(w.ids(t, "sca"), 2, 1), supply)
-	unknown := kept(w.allSupply(t), func(f supplyRow) bool { return f.Reachability == "unknown" })
+	unknown := filterSlice(w.allSupply(t), func(f supplyRow) bool { return f.Reachability == "unknown" })
 	reachable := []object{{"reachability": "conditionally_reachable"}, {"reachability": "reachable"}, {"reachability": "unknown"}}
 	w.annotate(t, every(w.ids(t, "secrets"), 5, 0), code[:2])
 	w.annotate(t, every(mapped(unknown, func(f supplyRow) int64 { return f.ID }), 2, 0), reachable)

@@ -82,7 +82,7 @@ func codeAround(w *ciWorld) {
 	if got := snippets["main taint-x app.py"]; got.First != 6 || got.Line != 8 || got.Commit != out.Commit || got.Path != "app.py" {
 		w.Errorf("%+v", got)
 	}
-	w.holdNoSecret()
+	w.checkNoSecret()
 }
 
 // codeFollows checks that the next build replaces the code, a scan alone leaves it, and a fix

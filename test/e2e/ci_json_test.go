@@ -15,10 +15,10 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestPlainJSONMeetsCI imports plain JSON of a commit and scans it with semgrep ci, in both orders.
+// TestPlainJSONMatchesCI imports plain JSON of a commit and scans it with semgrep ci, in both orders.
 // The findings must be the same. Without a login, the JSON has neither ids nor code; from a
 // directory, rules have other names.
-func TestPlainJSONMeetsCI(t *testing.T) {
+func TestPlainJSONMatchesCI(t *testing.T) {
 	onEngines(t, func(w *ciWorld) {
 		w.twice()
 		reports := w.plainReports()

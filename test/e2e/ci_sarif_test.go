@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// TestSARIFMeetsCI imports reports of the same rules and commit together with semgrep ci, in both
+// TestSARIFMatchesCI imports reports of the same rules and commit together with semgrep ci, in both
 // orders. Semgrep's SARIF and opengrep's two formats must have the same source and findings. The
 // reports of opengrep were recorded as described in testdata/ci/README.md.
-func TestSARIFMeetsCI(t *testing.T) {
+func TestSARIFMatchesCI(t *testing.T) {
 	t.Parallel()
 	w := newCIWorld(t, "sqlite")
 	w.record(t.TempDir())

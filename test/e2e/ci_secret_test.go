@@ -108,7 +108,7 @@ func importSecrets(w *ciWorld) {
 		w.Errorf("with the other scanner's there are %d secrets, were %d", len(got), len(before))
 	}
 	w.stop() // without flushing logs
-	w.holdNoSecret()
+	w.checkNoSecret()
 	w.start()
 }
 
@@ -136,11 +136,11 @@ func (w *ciWorld) imports(report []byte) (status int, err error) {
 }
 
 // noSecret searches for the secrets in all data written since the start.
-func noSecret(w *ciWorld) { w.holdNoSecret() }
+func noSecret(w *ciWorld) { w.checkNoSecret() }
 
-// holdNoSecret searches the data directory, the server's log and, for PostgreSQL, the files and a
+// checkNoSecret searches the data directory, the server's log and, for PostgreSQL, the files and a
 // dump of the database.
-func (w *ciWorld) holdNoSecret() {
+func (w *ciWorld) checkNoSecret() {
 	w.Helper()
 	dirs := []string{w.data, w.log.Name()}
 	if w.storage[0] == "--database-url" {

@@ -20,7 +20,7 @@ func TestSemgrepCI(t *testing.T) {
 		w.steps(
 			ciStep{"a bad token", badToken},
 			ciStep{"the first full scan", firstScan},
-			ciStep{"the same again", sameAgain},
+			ciStep{"the same again", repeatedScan},
 			ciStep{"what the operations answer", contract},
 			ciStep{"rules without a scan", rulesOnly},
 			ciStep{"a fix", fixOne},
@@ -110,7 +110,7 @@ func firstScan(w *ciWorld) {
 	}
 }
 
-func sameAgain(w *ciWorld) {
+func repeatedScan(w *ciWorld) {
 	before := w.code("main")
 	w.again(0, "main")
 	if diff := cmp.Diff(before, w.code("main")); diff != "" {

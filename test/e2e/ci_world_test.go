@@ -168,7 +168,7 @@ func (w *ciWorld) pass(out http.ResponseWriter, r *http.Request) {
 		ModifyResponse: func(res *http.Response) error {
 			text, err := io.ReadAll(res.Body)
 			res.Body = io.NopCloser(bytes.NewReader(text))
-			if !strings.HasPrefix(r.URL.Path, "/api/v1/") && strings.Contains(res.Header.Get("Content-Type"), "json") && holdsNull(text) {
+			if !strings.HasPrefix(r.URL.Path, "/api/v1/") && strings.Contains(res.Header.Get("Content-Type"), "json") && containsNull(text) {
 				w.Errorf("the response of %s %s contains a null: %s", r.Method, r.URL.Path, text)
 			}
 			if step == "complete" && bytes.Contains(text, []byte(`"success":false`)) {
@@ -222,7 +222,7 @@ func (w *ciWorld) cut(r *http.Request) {
 	w.start()
 }
 
-func holdsNull(text []byte) bool {
+func containsNull(text []byte) bool {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	for {
 		token, err := dec.Token()

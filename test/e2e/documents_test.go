@@ -104,7 +104,7 @@ func documentedCommands(t *testing.T, page string) (commands []string) {
 		switch reason, language, block := m[1], m[2], m[3]; {
 		case reason != "":
 		case language == "console":
-			commands = append(commands, wholeCommands(block)...)
+			commands = append(commands, parseCommands(block)...)
 		default:
 			t.Errorf("no test runs this %s: add a comment, <!-- Not run: REASON -->\n%s", language, block)
 		}
@@ -112,9 +112,9 @@ func documentedCommands(t *testing.T, page string) (commands []string) {
 	return commands
 }
 
-// wholeCommands returns the commands of a block with the lines on which they continue: after a
+// parseCommands returns the commands of a block with the lines on which they continue: after a
 // backslash, or within quotes.
-func wholeCommands(block string) (commands []string) {
+func parseCommands(block string) (commands []string) {
 	open := false
 	for line := range strings.Lines(block) {
 		line = strings.TrimSuffix(line, "\n")

@@ -13,10 +13,10 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/programtest"
 )
 
-// TestFirstStartInTheBrowser follows the pages from an empty server to its first scans. It runs the
+// TestFirstStartInBrowser follows the pages from an empty server to its first scans. It runs the
 // displayed commands and drops a report into the form, while the open page marks the completed
 // step. It also checks a phone's screen width and the keyboard.
-func TestFirstStartInTheBrowser(t *testing.T) {
+func TestFirstStartInBrowser(t *testing.T) {
 	t.Parallel()
 	w := newCIWorld(t, "sqlite")
 	p := newPerson(t)
@@ -25,7 +25,7 @@ func TestFirstStartInTheBrowser(t *testing.T) {
 
 	p.opens(w, "/start")
 	p.choosesByKeyboard()
-	p.fitsAPhone(w, "/start", "/upload")
+	p.checkPhoneWidth(w, "/start", "/upload")
 	p.opens(w, "/start")
 	p.does(chromedp.Click(".of-terminal form .primary"), chromedp.WaitReady(".say.good"))
 	p.waits(`location.search.includes("made=") && !document.querySelector("[data-theme-toggle][hidden]")`)
@@ -117,8 +117,8 @@ func (p *person) choosesByKeyboard() {
 	}
 }
 
-// fitsAPhone checks that pages are not wider than a phone's screen.
-func (p *person) fitsAPhone(w *ciWorld, pages ...string) {
+// checkPhoneWidth checks that pages are not wider than a phone's screen.
+func (p *person) checkPhoneWidth(w *ciWorld, pages ...string) {
 	p.Helper()
 	p.does(chromedp.EmulateViewport(390, 844))
 	for _, page := range pages {

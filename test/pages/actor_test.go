@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// TestPagesNamePeopleByLoginName checks that pages show a user whose display name is another user's
+// TestAmbiguousDisplayNameShowsLoginName checks that pages show a user whose display name is another user's
 // login name by the login name.
-func TestPagesNamePeopleByLoginName(t *testing.T) {
+func TestAmbiguousDisplayNameShowsLoginName(t *testing.T) {
 	s := demoSite(t)
 	mallory := s.person("mallory", "ada")
 	s.viewer = &ui.Viewer{

@@ -26,7 +26,7 @@ func rowsOf(page string) (names []string) {
 	return names
 }
 
-func TestAdvisoriesAffectingHereComeFirst(t *testing.T) {
+func TestAffectingAdvisoriesAreListedFirst(t *testing.T) {
 	s := advisedSite(t)
 	page := s.page("/advisories")
 	checkInline(t, page)

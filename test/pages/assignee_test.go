@@ -152,9 +152,9 @@ func TestAssigneesWithoutAccess(t *testing.T) {
 	shows(t, s.follow("/triage", form), didTo("unassigned", 1))
 }
 
-// TestIgnoreUntilADay checks that a temporary decision shows its end, is counted by its remaining
+// TestTemporaryIgnore checks that a temporary decision shows its end, is counted by its remaining
 // time, and expires.
-func TestIgnoreUntilADay(t *testing.T) {
+func TestTemporaryIgnore(t *testing.T) {
 	s := demoSite(t)
 	chosen := s.View().Count(open("acme/gateway"))
 	day := s.clock.Now().UTC().AddDate(0, 0, 5).Format(time.DateOnly)
@@ -220,10 +220,10 @@ func titled(n int) string {
 	return fmt.Sprintf(`document.querySelector("[data-selected]")?.textContent === "%d"`, n)
 }
 
-// TestTwoPeopleTriageAtOnce checks concurrent decisions. Ada previews a whole filter. Bob decides
+// TestConcurrentTriageAndUndo checks concurrent decisions. Ada previews a whole filter. Bob decides
 // about three of its findings before she applies, and about two of hers before she undoes it. His
 // decisions stay unchanged, and Ada's notices list all of them.
-func TestTwoPeopleTriageAtOnce(t *testing.T) {
+func TestConcurrentTriageAndUndo(t *testing.T) {
 	s := demoSite(t)
 	s.crew()
 	ada, bob := s.browserOf("ada", model.RoleTriager), s.browserOf("bob", model.RoleTriager)

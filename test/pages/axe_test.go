@@ -73,7 +73,7 @@ func TestPagesAreAccessible(t *testing.T) {
 	form.Set("assignee", model.AssigneeMe)
 	s.follow("/triage", form)
 	s.as(model.RoleAdmin)
-	s.keepCode(firstFinding(s), nil)
+	s.storeCode(firstFinding(s), nil)
 	pages := pagesOf(s)
 	if len(pages) < 16 {
 		t.Errorf("only %d pages: %v", len(pages), pages)

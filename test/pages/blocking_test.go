@@ -158,9 +158,9 @@ func TestBlockingFindingsPage(t *testing.T) {
 	}
 }
 
-// TestBlockedBuildNamesApproversToViewer checks that viewers see whom to contact instead of
+// TestBlockedBuildShowsApproversToViewer checks that viewers see whom to contact instead of
 // decisions.
-func TestBlockedBuildNamesApproversToViewer(t *testing.T) {
+func TestBlockedBuildShowsApproversToViewer(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "old"))
 	s.build(branchReport(s, "topic", false, "one", "two")) // the rules are known after this scan

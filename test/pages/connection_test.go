@@ -174,9 +174,9 @@ func TestConnectionLifecycle(t *testing.T) {
 	}
 }
 
-// TestEachKindOfHostHasItsOwnName checks the labels in the form, so that a credential is not sent
+// TestHostKindLabels checks the labels in the form, so that a credential is not sent
 // to another host.
-func TestEachKindOfHostHasItsOwnName(t *testing.T) {
+func TestHostKindLabels(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	page := s.page(ui.ConnectionsPath)
@@ -253,9 +253,9 @@ func TestRunnersPage(t *testing.T) {
 	shows(t, s.follow(ui.RunnersPath+"/"+ui.Decimal(run.RunnerID)+"/revoke", url.Values{}), "[data-say=runner-revoked]", "[data-say=no-runners]")
 }
 
-// TestSilentWebhookShowsWarning checks that the connection's page and the list show a broken webhook
+// TestBrokenWebhookShowsWarning checks that the connection's page and the list show a broken webhook
 // with the missing events.
-func TestSilentWebhookShowsWarning(t *testing.T) {
+func TestBrokenWebhookShowsWarning(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	s.follow(ui.ConnectionsPath, url.Values{"name": {"ours"}, "kind": {"gitea"}, "base_url": {"https://git.example/"}, "secret": {hostSecret}, "follow": {"acme/*"}})

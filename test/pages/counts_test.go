@@ -127,9 +127,9 @@ func TestErrorPagesKeepLayout(t *testing.T) {
 	}
 }
 
-// TestFiltersOnANarrowScreen checks that filters are collapsed above the list on a narrow screen
+// TestFiltersOnNarrowScreen checks that filters are collapsed above the list on a narrow screen
 // and open with one click. On a wide screen they are always visible next to the list.
-func TestFiltersOnANarrowScreen(t *testing.T) {
+func TestFiltersOnNarrowScreen(t *testing.T) {
 	s := demoSite(t)
 	shown := `document.querySelector(".facet .take").checkVisibility({contentVisibilityAuto: true, visibilityProperty: true}) && document.querySelector(".facet .take").getBoundingClientRect().height > 0`
 	narrow := s.browse(390, 844)

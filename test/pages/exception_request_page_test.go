@@ -92,9 +92,9 @@ func TestApprovalFormIsPrefilled(t *testing.T) {
 	}
 }
 
-// TestRejectedApprovalKeepsItsValues checks that a rejected form shows the entered values instead of
+// TestRejectedApprovalPreservesInput checks that a rejected form shows the entered values instead of
 // the proposal.
-func TestRejectedApprovalKeepsItsValues(t *testing.T) {
+func TestRejectedApprovalPreservesInput(t *testing.T) {
 	s := demoSite(t)
 	id := s.requestException("", firstFinding(s))
 	a := s.post("/exceptions/"+id, url.Values{"do": {"approve"}, "until": {"2001-01-31"}})
@@ -103,9 +103,9 @@ func TestRejectedApprovalKeepsItsValues(t *testing.T) {
 	}
 }
 
-// TestDayAndNeverExpiresExcludeEachOther checks that setting a day clears "never expires" and vice
+// TestExpiryDayExcludesNeverExpires checks that setting a day clears "never expires" and vice
 // versa, so that a prefilled form is changed in one step.
-func TestDayAndNeverExpiresExcludeEachOther(t *testing.T) {
+func TestExpiryDayExcludesNeverExpires(t *testing.T) {
 	s := demoSite(t)
 	id := s.requestException("", firstFinding(s))
 	b := s.browse(1280, 900)
@@ -117,14 +117,14 @@ func TestDayAndNeverExpiresExcludeEachOther(t *testing.T) {
 	b.until(forever + `.checked && ` + until + `.value === ""`)
 }
 
-// TestExceptionRequestShowsTheCode checks that the queue shows the escaped code of the first
+// TestExceptionRequestShowsCode checks that the queue shows the escaped code of the first
 // finding, and the page of a request the code of the first few.
-func TestExceptionRequestShowsTheCode(t *testing.T) {
+func TestExceptionRequestShowsCode(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "one", "two", "three", "four", "five", "six", "seven"))
 	ids := rowIDs(s, "/findings", 7)
 	for i, id := range ids {
-		s.keepCode(id, func(snippet *model.Snippet) { snippet.Lines[0] = "before_" + strconv.Itoa(i) + "()" })
+		s.storeCode(id, func(snippet *model.Snippet) { snippet.Lines[0] = "before_" + strconv.Itoa(i) + "()" })
 	}
 	request := s.requestException("", ids...)
 	page := s.page("/exceptions/" + request)
@@ -162,7 +162,7 @@ func TestExceptionRequestShowsTheCode(t *testing.T) {
 func TestExceptionRequestWithoutCode(t *testing.T) {
 	s := demoSite(t)
 	finding := firstFinding(s)
-	s.keepCode(finding, nil)
+	s.storeCode(finding, nil)
 	id := s.requestException("", finding)
 	s.post("/exceptions/"+id, url.Values{"do": {"refuse"}, "refusal": {"no"}})
 	if codeBlock.MatchString(s.page("/exceptions?show=all")) {
@@ -226,13 +226,13 @@ func rowIDs(s *site, page string, n int) (ids []string) {
 	return ids
 }
 
-// TestCodeOfRequestsFitsThePage checks that long code scrolls in its own box instead of widening
+// TestLongRequestCodeScrolls checks that long code scrolls in its own box instead of widening
 // the table or the page. axe must find no faults.
-func TestCodeOfRequestsFitsThePage(t *testing.T) {
+func TestLongRequestCodeScrolls(t *testing.T) {
 	s := newSite(t)
 	s.build(branchReport(s, "main", true, "one"))
 	finding := firstFinding(s)
-	s.keepCode(finding, func(snippet *model.Snippet) { snippet.Lines[1] = strings.Repeat("long(code) ", 60) })
+	s.storeCode(finding, func(snippet *model.Snippet) { snippet.Lines[1] = strings.Repeat("long(code) ", 60) })
 	id := s.requestException("", finding)
 	b := s.browse(1280, 900)
 	for _, page := range []string{"/exceptions?show=requested", "/exceptions/" + id} {

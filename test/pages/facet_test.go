@@ -32,9 +32,9 @@ func TestHistoryShowsTriageAndUndo(t *testing.T) {
 	shows(t, s.page("/findings?statuses=ignored&triage_reasons=no_time"), "#facet-triage_reasons a.take[aria-current=true]")
 }
 
-// TestAllValuesOfAFacet checks that a facet can list all its values with the counts of the API. The
+// TestFacetListsAllValues checks that a facet can list all its values with the counts of the API. The
 // list stays open while a value is selected.
-func TestAllValuesOfAFacet(t *testing.T) {
+func TestFacetListsAllValues(t *testing.T) {
 	s := demoSite(t)
 	facet := func(page string) (values map[string]string, text string) {
 		_, text, _ = strings.Cut(page, `id="facet-rules"`)

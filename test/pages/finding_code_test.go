@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// keepCode stores code around a finding, changed by edit, as sent by a build.
-func (s *site) keepCode(id string, edit func(*model.Snippet)) {
+// storeCode stores code around a finding, changed by edit, as sent by a build.
+func (s *site) storeCode(id string, edit func(*model.Snippet)) {
 	s.t.Helper()
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
@@ -40,12 +40,12 @@ func (s *site) keepCode(id string, edit func(*model.Snippet)) {
 // looks matches a highlighted part of code.
 var looks = regexp.MustCompile(`<span class="h[a-z]">([^<]*)</span>`)
 
-// TestCodeOfAFinding checks line numbers, the highlighted lines of the finding and escaping, and
+// TestFindingCode checks line numbers, the highlighted lines of the finding and escaping, and
 // the reason for missing code.
-func TestCodeOfAFinding(t *testing.T) {
+func TestFindingCode(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)
-	s.keepCode(id, nil)
+	s.storeCode(id, nil)
 	page := s.page("/findings/" + id)
 	plain := looks.ReplaceAllString(page, "$1")
 	says(t, plain, `<mark>&lt;script&gt;alert(1)&lt;/script&gt;</mark>`, "<mark>\t&lt;/mark&gt;&lt;/pre&gt;&lt;img src=x&gt;</mark>", `before()`, `</span>after()`)
@@ -53,7 +53,7 @@ func TestCodeOfAFinding(t *testing.T) {
 		t.Errorf("the lines are not marked:\n%s", page[strings.Index(page, `<pre class="code"`):])
 	}
 	checkInline(t, page)
-	s.keepCode(id, func(snippet *model.Snippet) { snippet.Path, snippet.Line = "old/<b>.py", 3 })
+	s.storeCode(id, func(snippet *model.Snippet) { snippet.Path, snippet.Line = "old/<b>.py", 3 })
 	moved := textAt(t, s.page("/findings/"+id), "[data-say=code-was]")
 	says(t, moved, "old/<b>.py:3", "fd2f6e0c7b2b")
 	says(t, s.page("/findings/"+id), "old/&lt;b&gt;.py:3")

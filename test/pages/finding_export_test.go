@@ -13,9 +13,9 @@ import (
 
 var exportLink = regexp.MustCompile(`<a href="([^"]*/export\?(?:[^"]*&amp;)?format=(\w+)[^"]*)" download>`)
 
-// TestExportOfAPage checks that an export contains the findings that the list selects, for all
+// TestExportMatchesFilteredList checks that an export contains the findings that the list selects, for all
 // filters.
-func TestExportOfAPage(t *testing.T) {
+func TestExportMatchesFilteredList(t *testing.T) {
 	s := demoSite(t)
 	for _, address := range []string{
 		"/findings", "/findings?status=any&branch=every", "/findings?severities=high&-repos=acme/payments&sort=oldest", "/findings?q=eval&page=1",

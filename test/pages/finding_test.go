@@ -98,7 +98,7 @@ func TestLinksFromCommandLine(t *testing.T) {
 	s.page("/secrets?repo=acme/payments&ref=main")
 }
 
-func TestEveryAddressHasAPage(t *testing.T) {
+func TestEveryFindingQueryRenders(t *testing.T) {
 	s := demoSite(t)
 	for _, query := range []string{
 		"?-severities=low&q=redoubt&severities=high", "?branch=primary&group=rule", "?status=any", "?-status=fixed", "?ref=refs%2Fheads%2Fmain&repos=acme%2Fpayments&sort=newest",
@@ -120,7 +120,7 @@ func TestExcludeOmitsFindings(t *testing.T) {
 	shows(t, without, ".chips a.not", "#facet-repos li.out")
 }
 
-func TestInvalidQueriesNameTheParameter(t *testing.T) {
+func TestInvalidQueryErrorNamesParameter(t *testing.T) {
 	s := newSite(t)
 	for query, want := range map[string]string{
 		"?severities=huge": "severities", "?sort=best": "sort", "?page=x": "page", "?since=yesterday": "since", "?-status=odd": "status", "?group=x": "group", "?finding=x": "finding",
@@ -177,9 +177,9 @@ func TestFindingPageShowsAllFields(t *testing.T) {
 	}
 }
 
-// TestEveryFindingHasAPage checks the pages of fixed findings, secrets, and findings on other
+// TestEveryFindingHasPage checks the pages of fixed findings, secrets, and findings on other
 // branches.
-func TestEveryFindingHasAPage(t *testing.T) {
+func TestEveryFindingHasPage(t *testing.T) {
 	s := demoSite(t)
 	for _, p := range ui.Products {
 		page, err := s.View().Page(t.Context(), model.FindingFilter{IssueType: p.Type}, 0, 400)

@@ -41,10 +41,10 @@ func TestFailedScansDoNotCountAsFirstScan(t *testing.T) {
 	says(t, textAt(t, s.steps(), "li.done[data-say=scanned]"), "acme/app")
 }
 
-// TestFirstStartCreatesTokenOfCommand checks that a server without scans shows the setup
+// TestFirstStartCreatesCommandToken checks that a server without scans shows the setup
 // methods. The token in the commands is created with one click, is shown once and is limited to
 // scans.
-func TestFirstStartCreatesTokenOfCommand(t *testing.T) {
+func TestFirstStartCreatesCommandToken(t *testing.T) {
 	s := newSite(t)
 	s.member("ada", "Ada Lovelace", model.RoleTriager)
 	bare := s.page("/overview")
@@ -185,9 +185,9 @@ func TestFirstStartIsAccessible(t *testing.T) {
 	look("the upload")
 }
 
-// TestStartPageNamesTheProject checks that the page shows how both commands derive the project
+// TestStartPageShowsProjectName checks that the page shows how both commands derive the project
 // name, and the variable that makes them agree.
-func TestStartPageNamesTheProject(t *testing.T) {
+func TestStartPageShowsProjectName(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	_, note, _ := strings.Cut(s.page("/start"), `<div class="way of-terminal">`)

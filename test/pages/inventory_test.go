@@ -230,7 +230,7 @@ func TestPolicyModes(t *testing.T) {
 	}
 }
 
-func TestSBOMFromTheForm(t *testing.T) {
+func TestSBOMExportForm(t *testing.T) {
 	s := demoSite(t)
 	empty := s.page("/sbom")
 	says(t, empty, "CycloneDX 1.6 JSON", "SPDX 2.3 JSON", "OpenVEX 0.2.0 JSON", "acme/payments")

@@ -211,7 +211,7 @@ func TestUsersWithoutRoleSeeInvitations(t *testing.T) {
 	eve.wants("with one", eve.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/invitations")
 }
 
-func TestUsersOfSeveralDeploymentsChoose(t *testing.T) {
+func TestDeploymentSelection(t *testing.T) {
 	eachSignInSite(t, func(t *testing.T, d *signInSite, other model.Deployment) {
 		tri := d.user(other, "tri", model.RoleTriager)
 		d.user(d.org, "ada", model.RoleAdmin)

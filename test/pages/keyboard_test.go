@@ -244,8 +244,8 @@ func TestSelectSearchAndHelpByKeyboard(t *testing.T) {
 	}
 }
 
-// TestRowsOnAPhone checks that the parts of a row do not overlap on a phone, even with long texts.
-func TestRowsOnAPhone(t *testing.T) {
+// TestPhoneRowsDoNotOverlap checks that the parts of a row do not overlap on a phone, even with long texts.
+func TestPhoneRowsDoNotOverlap(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(390, 844)
 	b.open("/findings")
@@ -327,9 +327,9 @@ func TestHostileFindingText(t *testing.T) {
 	says(t, s.page("/findings/"+id), "&lt;script&gt;")
 }
 
-// TestWithoutScripts checks that all pages are readable, and decisions possible, without
+// TestPagesWithoutJavaScript checks that all pages are readable, and decisions possible, without
 // JavaScript.
-func TestWithoutScripts(t *testing.T) {
+func TestPagesWithoutJavaScript(t *testing.T) {
 	s := demoSite(t)
 	b := s.browse(1440, 900, chromedp.Flag("blink-settings", "scriptEnabled=false"))
 	b.do(chromedp.Navigate(b.url+"/orgs/acme/findings"), chromedp.Click(`.rows .title`), chromedp.WaitVisible(`#panel .finding`),

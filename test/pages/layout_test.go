@@ -45,9 +45,9 @@ func (s *site) longNames() {
 	s.build(u)
 }
 
-// TestPagesAreLaidOut checks the layout. On a laptop no elements touch, wrap or are cut off. On a
+// TestPageLayout checks the layout. On a laptop no elements touch, wrap or are cut off. On a
 // phone the navigation is collapsed and the state of a scan is visible. In print no form is split.
-func TestPagesAreLaidOut(t *testing.T) {
+func TestPageLayout(t *testing.T) {
 	s := demoSite(t)
 	s.longNames()
 	s.change(func(ctx context.Context, tx *store.Tx) error {

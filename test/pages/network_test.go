@@ -78,9 +78,9 @@ func TestPanelOnSlowNetwork(t *testing.T) {
 	}
 }
 
-// TestFormsInABrowser checks that a second click sends nothing twice, and that a rule stays at its
+// TestFormsInBrowser checks that a second click sends nothing twice, and that a rule stays at its
 // position on the screen when its mode changes.
-func TestFormsInABrowser(t *testing.T) {
+func TestFormsInBrowser(t *testing.T) {
 	s := demoSite(t)
 	n := &network{pages: s.pages}
 	s.pages = n

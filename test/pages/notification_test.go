@@ -236,9 +236,9 @@ func TestNotificationRuleLog(t *testing.T) {
 	}
 }
 
-// TestNotificationPagesOnANarrowScreen checks that no page of rules is wider than the screen of a
+// TestNotificationPagesOnNarrowScreen checks that no page of rules is wider than the screen of a
 // phone.
-func TestNotificationPagesOnANarrowScreen(t *testing.T) {
+func TestNotificationPagesOnNarrowScreen(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	at := ui.NotificationsPath + "/" + ui.Decimal(s.notificationRule().ID)

@@ -226,7 +226,7 @@ func TestGroupsAreReadOnEverySignIn(t *testing.T) {
 	}
 }
 
-func TestOnlyVerifiedAddressesOfDomain(t *testing.T) {
+func TestSSORequiresVerifiedDomainAddress(t *testing.T) {
 	p := newProvided(t, func(c *sso.Config) { c.Domains = []string{"Example.com"} })
 	for login, in := range map[string]bool{"ada@example.com+sec": true, "ada@example.com.evil.example+sec": false, "unconfirmed@example.com+sec": false} {
 		at := p.through(p.person(), login, "/orgs/acme/account")

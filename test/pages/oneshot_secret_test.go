@@ -78,7 +78,7 @@ func (m shownSecret) seal(t *testing.T) (d *signInSite, b *browserOf, form answe
 	return d, b, form, to
 }
 
-func TestSecretIsShownOnceAndReloadCreatesNoOther(t *testing.T) {
+func TestSecretIsCreatedAndShownOnce(t *testing.T) {
 	for name, m := range shownSecrets() {
 		t.Run(name, func(t *testing.T) {
 			d, b, form, to := m.seal(t)
@@ -120,7 +120,7 @@ func TestSecretIsShownOnceAndReloadCreatesNoOther(t *testing.T) {
 	}
 }
 
-func TestSecretIsShownOnlyToItsSessionForAShortTime(t *testing.T) {
+func TestSecretIsBoundToSessionAndExpires(t *testing.T) {
 	for name, m := range shownSecrets() {
 		t.Run(name, func(t *testing.T) {
 			d, b, form, to := m.seal(t)
@@ -162,8 +162,8 @@ func (d *signInSite) member(name string) (u model.User) {
 	return u
 }
 
-// TestVoidSecretIsNotShown checks that a secret that no longer works is not shown as valid.
-func TestVoidSecretIsNotShown(t *testing.T) {
+// TestInvalidatedSecretIsNotShown checks that a secret that no longer works is not shown as valid.
+func TestInvalidatedSecretIsNotShown(t *testing.T) {
 	all := shownSecrets()
 	d, b, _, to := all["token"].seal(t)
 	id, err := strconv.ParseInt(to[strings.LastIndex(to, "=")+1:], 10, 64)

@@ -105,7 +105,7 @@ func TestEmptyOverviewShowsCommands(t *testing.T) {
 	says(t, newSite(t).page("/overview"), "semgrep ci --oss-only", "redoubt ci")
 }
 
-func TestSinceTheLastVisit(t *testing.T) {
+func TestOverviewChangesSinceLastVisit(t *testing.T) {
 	s := demoSite(t)
 	look := func(cookie string) (string, string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/orgs/acme/overview", nil)

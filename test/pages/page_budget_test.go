@@ -35,8 +35,8 @@ func mainPages(s *site) map[string]string {
 
 var loaded = regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`)
 
-// TestPagesAreSmall checks the compressed size of the main pages with all their resources.
-func TestPagesAreSmall(t *testing.T) {
+// TestPageSizeBudget checks the compressed size of the main pages with all their resources.
+func TestPageSizeBudget(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
 	compressed := func(text string) int {
@@ -81,9 +81,9 @@ const shifts = `new Promise(done => {
 	frames(5);
 })`
 
-// TestPagesDoNotShift checks that no content of a main page moves while it loads slowly, on a
+// TestPagesHaveNoLayoutShift checks that no content of a main page moves while it loads slowly, on a
 // desktop or a phone.
-func TestPagesDoNotShift(t *testing.T) {
+func TestPagesHaveNoLayoutShift(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
 	s.pages = trickle(s.pages)
@@ -110,8 +110,8 @@ func TestPagesDoNotShift(t *testing.T) {
 	}
 }
 
-// TestPagesPrint checks the number of printed pages of the overview and a project's page.
-func TestPagesPrint(t *testing.T) {
+// TestPrintedPageCount checks the number of printed pages of the overview and a project's page.
+func TestPrintedPageCount(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
 	b := s.browse(1280, 900)

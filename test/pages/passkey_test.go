@@ -88,9 +88,9 @@ func (a authenticator) accessible(page string) {
 	a.fits(page, 1280)
 }
 
-// TestSecondFactorsInABrowser sets up an authenticator app and a passkey, and signs in with each of
+// TestSecondFactorsInBrowser sets up an authenticator app and a passkey, and signs in with each of
 // them.
-func TestSecondFactorsInABrowser(t *testing.T) {
+func TestSecondFactorsInBrowser(t *testing.T) {
 	d := newSignInSite(t)
 	d.user(d.org, "ada", model.RoleAdmin)
 	a := d.withPasskeys()

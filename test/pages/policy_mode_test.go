@@ -71,9 +71,9 @@ func TestModesPreviewBlockedFindings(t *testing.T) {
 	shows(t, s.steps(), `li.done a[href*="/scans/"]`)
 }
 
-// TestPolicyModesApplyToItsProjects checks that findings of the same rules in other projects are
+// TestPolicyModeCountsOnlyItsProjects checks that findings of the same rules in other projects are
 // not counted.
-func TestPolicyModesApplyToItsProjects(t *testing.T) {
+func TestPolicyModeCountsOnlyItsProjects(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	var own model.Policy

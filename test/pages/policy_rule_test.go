@@ -90,9 +90,9 @@ func TestRulesAreAddedShownAndRemoved(t *testing.T) {
 	}
 }
 
-// TestConflictingRuleIsNamed checks the error about an id that another product uses: it names the
+// TestRuleConflictErrorNamesPolicy checks the error about an id that another product uses: it names the
 // policy, and the input is preserved.
-func TestConflictingRuleIsNamed(t *testing.T) {
+func TestRuleConflictErrorNamesPolicy(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	typed := strings.Replace(ownRule, "  pattern:", "  metadata: {product: secrets, note: a-note}\n  pattern:", 1)

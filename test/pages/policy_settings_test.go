@@ -326,9 +326,9 @@ func TestPolicyPreviewAcceptsLongLists(t *testing.T) {
 	}
 }
 
-// TestPolicyNamesUnmatchedBranches checks that the stored and the previewed policy show
+// TestPolicyPageListsUnmatchedBranches checks that the stored and the previewed policy show
 // branches without a match, with the existing branches.
-func TestPolicyNamesUnmatchedBranches(t *testing.T) {
+func TestPolicyPageListsUnmatchedBranches(t *testing.T) {
 	s := newSite(t)
 	s.as(model.RoleAdmin)
 	twoProjects(s)

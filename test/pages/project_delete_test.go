@@ -10,9 +10,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestProjectDeletionRequiresItsName checks that only a user with the admin role who enters the
+// TestProjectDeletionRequiresProjectName checks that only a user with the admin role who enters the
 // project's own name can delete it.
-func TestProjectDeletionRequiresItsName(t *testing.T) {
+func TestProjectDeletionRequiresProjectName(t *testing.T) {
 	s := demoSite(t)
 	s.as(model.RoleAdmin)
 	id := first(s, "/projects", "/projects/")

@@ -82,17 +82,17 @@ func (s *site) finish(run model.Run, o model.RunOutcome) {
 	})
 }
 
-// stands selects the state of a project's managed scans on a page.
-func stands(code string) string { return "[data-standing=" + code + "]" }
+// standingSelector selects the state of a project's managed scans on a page.
+func standingSelector(code string) string { return "[data-standing=" + code + "]" }
 
-// TestManagedScansOfAProject checks the shown state and the next step, from a project without
+// TestProjectManagedScans checks the shown state and the next step, from a project without
 // configuration to a failed scan.
-func TestManagedScansOfAProject(t *testing.T) {
+func TestProjectManagedScans(t *testing.T) {
 	s := demoSite(t)
 	page := first(s, "/projects", "/projects/")
 	at := "/projects/" + page
 	const scanNow = "form[action$='/scan']"
-	shows(t, s.page(at), stands("off"), scanNow)
+	shows(t, s.page(at), standingSelector("off"), scanNow)
 	a := s.post(at+"/scan", url.Values{})
 	if a.StatusCode != http.StatusConflict {
 		t.Errorf("without a connection: %s", a.Status)
@@ -100,25 +100,25 @@ func TestManagedScansOfAProject(t *testing.T) {
 	shows(t, a.text, "main [role=alert]")
 	s.as(model.RoleAdmin)
 	form := url.Values{"visibility": {"unknown"}, "managed_full": {"on"}, "schedule": {"daily"}}
-	shows(t, s.follow(at, form), "p:has("+stands("no_connection")+`) a[href="/orgs/acme/settings/connections"]`, "option[value=daily][selected]")
-	shows(t, s.page("/overview"), "[data-say=unmanaged] "+stands("no_connection"))
+	shows(t, s.follow(at, form), "p:has("+standingSelector("no_connection")+`) a[href="/orgs/acme/settings/connections"]`, "option[value=daily][selected]")
+	shows(t, s.page("/overview"), "[data-say=unmanaged] "+standingSelector("no_connection"))
 	s.connect()
-	shows(t, s.page(at), "p:has("+stands("no_runner")+`) a[href="/orgs/acme/settings/runners"]`)
+	shows(t, s.page(at), "p:has("+standingSelector("no_runner")+`) a[href="/orgs/acme/settings/runners"]`)
 	s.as(model.RoleTriager)
-	shows(t, s.page(at), "p:has("+stands("no_runner")+") [data-say=ask-admin]")
+	shows(t, s.page(at), "p:has("+standingSelector("no_runner")+") [data-say=ask-admin]")
 	run := s.follow(at+"/scan", url.Values{})
 	shows(t, run, "h1 [data-state=queued]", "[data-say=waits-for-runner]", "[data-cause=manual]", "#stop")
 	doing := s.work("fetching\n")
-	shows(t, s.page(at), stands("running"), fmt.Sprintf("a[href$='/runs/%d']", doing.ID))
+	shows(t, s.page(at), standingSelector("running"), fmt.Sprintf("a[href$='/runs/%d']", doing.ID))
 	s.finish(doing, model.RunOutcome{State: model.RunFailed, Failure: model.RunPermanent, Reason: "the branch is gone"})
-	failing := "p:has(" + stands("failing") + ")"
+	failing := "p:has(" + standingSelector("failing") + ")"
 	says(t, textAt(t, s.page(at), failing), "he branch is gone")
 	shows(t, s.page(at), fmt.Sprintf("%s a[href$='/runs/%d']", failing, doing.ID))
 	says(t, textAt(t, s.page("/overview"), "[data-say=unmanaged]"), "he branch is gone")
 	says(t, textAt(t, s.page("/runs"), "tr:has([data-state=failed])"), "the branch is gone", "build-7")
 	shows(t, s.follow(fmt.Sprint("/runs/", doing.ID, "/retry"), url.Values{}), "h1 [data-state=queued]")
 	s.finish(s.work("again\n"), model.RunOutcome{State: model.RunDone})
-	says(t, textAt(t, s.page(at), "p:has("+stands("scheduled")+")"), "daily")
+	says(t, textAt(t, s.page(at), "p:has("+standingSelector("scheduled")+")"), "daily")
 	hides(t, s.page(at), "[data-say=no-sandbox]")
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		runners, err := tx.Runners(ctx)
@@ -129,7 +129,7 @@ func TestManagedScansOfAProject(t *testing.T) {
 		}
 		return err
 	})
-	shows(t, s.page(at), stands("scheduled"))
+	shows(t, s.page(at), standingSelector("scheduled"))
 	says(t, textAt(t, s.page(at), "[data-say=no-sandbox]"), "build-7", "bubblewrap (bwrap) is not installed")
 	hides(t, s.page("/overview"), "[data-say=unmanaged]")
 	s.as(model.RoleViewer)

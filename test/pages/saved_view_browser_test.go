@@ -16,9 +16,9 @@ const outside = `[...document.querySelectorAll(".menu[open] > .sheet")].flatMap(
 	return r.left < 0 || r.right > innerWidth || sheet.scrollWidth > sheet.clientWidth + 1 ? [sheet.className + " from " + r.left + " to " + r.right + " of " + innerWidth] : [];
 })`
 
-// TestSavedViewsInABrowser opens, stores and changes views with the keyboard, on screens of each
+// TestSavedViewsInBrowser opens, stores and changes views with the keyboard, on screens of each
 // width. It checks that menus are not cut off and pass axe.
-func TestSavedViewsInABrowser(t *testing.T) {
+func TestSavedViewsInBrowser(t *testing.T) {
 	s := demoSite(t)
 	s.Keep(url.Values{"query": {"severities=high&sort=due"}, "name": {"High, by due date"}, "shared": {"1"}})
 	mine := s.Keep(url.Values{"query": {"severities=low"}, "name": {strings.Repeat("long-name", 11)}})

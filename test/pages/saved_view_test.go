@@ -133,9 +133,9 @@ func TestDefaultView(t *testing.T) {
 	}
 }
 
-// TestLinksKeepListsWithoutView follows links and forms from lists without a view, while the bare address
+// TestLinksPreserveListsWithoutView follows links and forms from lists without a view, while the bare address
 // opens a default view that selects nothing.
-func TestLinksKeepListsWithoutView(t *testing.T) {
+func TestLinksPreserveListsWithoutView(t *testing.T) {
 	s := demoSite(t)
 	all := totalOf(t, s.page("/findings"))
 	s.Keep(url.Values{"query": {"severities=low&severities=critical&q=matches+nothing"}, "name": {"Nothing"}, "default": {"1"}})

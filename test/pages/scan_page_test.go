@@ -194,8 +194,8 @@ func TestScansAreFoundByPartialName(t *testing.T) {
 	says(t, textAt(t, s.page("/scans?project=missing%2Fno"), "[data-say=no-such-project]"), "missing/no")
 }
 
-// TestScansOfOddlyNamedProjects checks project names that contain glob characters.
-func TestScansOfOddlyNamedProjects(t *testing.T) {
+// TestScansOfProjectsWithGlobCharacters checks project names that contain glob characters.
+func TestScansOfProjectsWithGlobCharacters(t *testing.T) {
 	s := newSite(t)
 	names := []string{"acme/*", "acme/a", "acme/[a]", "acme/**", "acme/?", "acme/%", "acme/a_b"}
 	for _, name := range names {

@@ -132,9 +132,9 @@ func TestSignInLinkWorksOnce(t *testing.T) {
 	hides(t, page, "[data-say=no-password]")
 }
 
-// TestTokenResponseListsItsPermissions checks that the suggested command for a token matches its
+// TestTokenResponseListsPermissions checks that the suggested command for a token matches its
 // permissions, and that permanent actions require a confirmation.
-func TestTokenResponseListsItsPermissions(t *testing.T) {
+func TestTokenResponseListsPermissions(t *testing.T) {
 	d := newSignInSite(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	made := func(scope string) string {
@@ -330,9 +330,9 @@ func TestUserManagement(t *testing.T) {
 	b.wants("no role", b.submit("/settings/users/ada/role", url.Values{"role": {"owner"}}), http.StatusBadRequest, "")
 }
 
-// TestUsersOfOtherTenantsAreNotTakenOver checks that an administrator of one tenant cannot gain access to
+// TestAdminCannotTakeOverOtherTenantUsers checks that an administrator of one tenant cannot gain access to
 // another through its users.
-func TestUsersOfOtherTenantsAreNotTakenOver(t *testing.T) {
+func TestAdminCannotTakeOverOtherTenantUsers(t *testing.T) {
 	d := newSignInSite(t)
 	noise, err := d.store.Deployment(t.Context(), storetest.Noise)
 	if err != nil {

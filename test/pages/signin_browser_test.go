@@ -59,8 +59,8 @@ func TestFirstAdminInBrowser(t *testing.T) {
 	}
 }
 
-// TestAccountPagesOnANarrowScreen checks that all account pages fit a small screen.
-func TestAccountPagesOnANarrowScreen(t *testing.T) {
+// TestAccountPagesOnNarrowScreen checks that all account pages fit a small screen.
+func TestAccountPagesOnNarrowScreen(t *testing.T) {
 	d := newSignInSite(t)
 	ada := d.user(d.org, "ada", model.RoleAdmin)
 	code, hash := auth.NewCode()

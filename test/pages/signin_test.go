@@ -342,7 +342,7 @@ func TestRoleMatrix(t *testing.T) {
 	}
 }
 
-func TestTooManyAttempts(t *testing.T) {
+func TestSignInRateLimit(t *testing.T) {
 	d := newSignInSite(t)
 	d.user(d.org, "ada", model.RoleAdmin)
 	b := d.browser()

@@ -29,10 +29,10 @@ func (s *site) ticketPages(id string) map[string]string {
 	}
 }
 
-// TestTicketsAreOfferedWhereTheyCanBeCreated checks that pages offer new tickets only if one can be
+// TestTicketsAreOfferedIfCreatable checks that pages offer new tickets only if one can be
 // created. Otherwise administrators see a link to the settings, and triagers can link an existing
 // ticket.
-func TestTicketsAreOfferedWhereTheyCanBeCreated(t *testing.T) {
+func TestTicketsAreOfferedIfCreatable(t *testing.T) {
 	s := demoSite(t)
 	id := firstFinding(s)
 	check := func(role model.Role, create, setUp bool) {

@@ -101,9 +101,9 @@ func TestRequestedTicketsOnPages(t *testing.T) {
 	shows(t, s.page(path), "#ticket [data-state=failed]", "#ticket button[value=create]", "#ticket input[name=ticket_url]")
 }
 
-// TestTicketsOfASelection creates tickets for individual rows and for all findings of a filter, by
+// TestBulkTickets creates tickets for individual rows and for all findings of a filter, by
 // rule and by finding. It also links a selection to a ticket.
-func TestTicketsOfASelection(t *testing.T) {
+func TestBulkTickets(t *testing.T) {
 	s := demoSite(t)
 	var ids []string
 	for _, part := range strings.Split(s.page("/findings"), `data-id="`)[1:4] {

@@ -92,9 +92,9 @@ func TestUndoButtonIsVisible(t *testing.T) {
 	}
 }
 
-// TestUndoKeepsTriageControlsVisible checks that the confirmation does not cover the decision buttons
+// TestConfirmationDoesNotCoverTriageControls checks that the confirmation does not cover the decision buttons
 // on a finding's page and below selected rows.
-func TestUndoKeepsTriageControlsVisible(t *testing.T) {
+func TestConfirmationDoesNotCoverTriageControls(t *testing.T) {
 	s := demoSite(t)
 	for name, size := range map[string][2]int{"wide": {1280, 600}, "phone": {390, 844}} {
 		t.Run(name, func(t *testing.T) {

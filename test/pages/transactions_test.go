@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestFindingsOpenOneView checks the number of transactions. A page of findings opens one view, and
+// TestFindingTransactionCounts checks the number of transactions. A page of findings opens one view, and
 // a bulk decision opens one view for the preview and one update.
-func TestFindingsOpenOneView(t *testing.T) {
+func TestFindingTransactionCounts(t *testing.T) {
 	clock, opened := storetest.NewClock(), &storetest.Transactions{Handler: "/internal/web/ui.(*Pages).serve"}
 	config := theDemo.Database(t, clock, fillDemo)
 	config.Clock = opened.Watch(clock.Now)

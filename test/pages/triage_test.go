@@ -202,9 +202,9 @@ func TestInvalidTriageRequests(t *testing.T) {
 	}
 }
 
-// TestUndoKeepsTriageOfOthers checks that a forged address neither shows nor undoes the
+// TestUndoExcludesTriageOfOtherUsers checks that a forged address neither shows nor undoes the
 // decisions of other users.
-func TestUndoKeepsTriageOfOthers(t *testing.T) {
+func TestUndoExcludesTriageOfOtherUsers(t *testing.T) {
 	s := demoSite(t)
 	form := formOf(s.page("/findings/" + firstFinding(s)))
 	form.Set("state", "fixing")
@@ -220,9 +220,9 @@ func TestUndoKeepsTriageOfOthers(t *testing.T) {
 	}
 }
 
-// TestNoticeAfterTriageIsShownToOthers checks that the address after a decision shows other users
+// TestTriageNoticeIsShownToOtherUsers checks that the address after a decision shows other users
 // the same notice with the actor. Only the actor may undo it.
-func TestNoticeAfterTriageIsShownToOthers(t *testing.T) {
+func TestTriageNoticeIsShownToOtherUsers(t *testing.T) {
 	s := demoSite(t)
 	form := formOf(s.page("/findings/" + firstFinding(s)))
 	form.Set("state", "fixing")

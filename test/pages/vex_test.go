@@ -155,8 +155,8 @@ func TestViewersCannotReviewProposals(t *testing.T) {
 	}
 }
 
-// TestLongListsHavePages checks that long lists have pages.
-func TestLongListsHavePages(t *testing.T) {
+// TestLongListsArePaginated checks that long lists have pages.
+func TestLongListsArePaginated(t *testing.T) {
 	s := newSite(t)
 	s.supplyChain("CVE-2026-1")
 	for i := range 50 + 1 {

@@ -12,7 +12,7 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-func TestSignInComesFirst(t *testing.T) {
+func TestUnauthenticatedRequestsRedirectToSignIn(t *testing.T) {
 	s := newSite(t)
 	s.viewer = nil
 	for path, want := range map[string]string{

@@ -64,9 +64,9 @@ func TestQuerySpellings(t *testing.T) {
 	}
 }
 
-// TestSpellingsOfTheHostedService checks that other spellings of a parameter are accepted only in a
+// TestLenientParameterSpellings checks that other spellings of a parameter are accepted only in a
 // lenient dialect.
-func TestSpellingsOfTheHostedService(t *testing.T) {
+func TestLenientParameterSpellings(t *testing.T) {
 	lenient := func(url.Values) {}
 	for _, test := range []struct {
 		query   string
@@ -83,8 +83,8 @@ func TestSpellingsOfTheHostedService(t *testing.T) {
 	}
 }
 
-// TestMalformedJSONHasAnOffset checks that the error contains the byte offset.
-func TestMalformedJSONHasAnOffset(t *testing.T) {
+// TestMalformedJSONErrorHasOffset checks that the error contains the byte offset.
+func TestMalformedJSONErrorHasOffset(t *testing.T) {
 	if _, _, err := testSpec.readBody([]byte(`{"a":1,}`), nil); err == nil || !strings.Contains(err.Error(), "at byte 8") {
 		t.Errorf("the client reads: %v", err)
 	}

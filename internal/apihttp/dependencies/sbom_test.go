@@ -7,7 +7,7 @@ import (
 	"github.com/redoubt/redoubt/internal/apihttp/core"
 )
 
-func TestDownloadsOfThePreviousKeyAreValid(t *testing.T) {
+func TestDownloadsSignedWithPreviousKey(t *testing.T) {
 	s := &core.Server{Config: core.Config{SigningKeys: func() ([]byte, [][]byte) { return []byte("use"), [][]byte{[]byte("before")} }}}
 	for key, want := range map[string]bool{"use": true, "before": true, "other": false} {
 		in := &api.DownloadQuery{Expires: 9, Signature: signature([]byte(key), "1", "task", 9)}

@@ -37,7 +37,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-func TestTheHighestRoleCounts(t *testing.T) {
+func TestHighestRoleIsUsed(t *testing.T) {
 	p := New(Config{Rules: []Rule{
 		{"*", "open", model.RoleViewer}, {"sec", "", model.RoleTriager}, {"chiefs", "acme", model.RoleAdmin}, {"sec", "acme", model.RoleViewer},
 	}})
@@ -57,7 +57,7 @@ func TestTheHighestRoleCounts(t *testing.T) {
 	}
 }
 
-func TestClaimsOfAnyShape(t *testing.T) {
+func TestClaimTypes(t *testing.T) {
 	c := claims{}
 	text := `{"one":"a","many":["a","b",7,null],"realm":{"roles":["r"]},"dotted.name":["d"],"n":1,"yes":true,"word":"true","no":"false"}`
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
@@ -119,7 +119,7 @@ func newLiar(t *testing.T) *liar {
 	return l
 }
 
-func TestWhatDoesNotHoldIsRefused(t *testing.T) {
+func TestInvalidIDTokensAreRejected(t *testing.T) {
 	l := newLiar(t)
 	p := New(Config{Issuer: l.URL, ClientID: "redoubt", Title: "SSO", GroupsClaim: "groups", Clock: time.Now})
 	_, flow, err := p.Start(t.Context(), "http://back.example/", false)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPrintableKeepsTheRest checks characters that arrive in parts, line breaks and tabs.
-func TestPrintableKeepsTheRest(t *testing.T) {
+// TestPrintablePreservesOtherCharacters checks characters that arrive in parts, line breaks and tabs.
+func TestPrintablePreservesOtherCharacters(t *testing.T) {
 	var out bytes.Buffer
 	p := &Printable{To: &out}
 	for _, b := range []byte("数\tZoë\n\x1b\u009b\x9b!") {

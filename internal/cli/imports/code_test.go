@@ -30,10 +30,10 @@ func silentReport(path, text string) string {
 	return string(reporttest.SemgrepOf([]string{path}, results...))
 }
 
-// TestImportBesideTheCheckout imports reports without code in their checkout. A line inserted above
+// TestImportWithCheckout imports reports without code in their checkout. A line inserted above
 // another is new, and the other keeps its identity. If the code may differ from the scanned code,
 // the import reports why.
-func TestImportBesideTheCheckout(t *testing.T) {
+func TestImportWithCheckout(t *testing.T) {
 	const was, is = "f();\neval(aa);\neval(bb);\n", "eval(xx);\nf();\neval(aa);\neval(bb);\n"
 	for _, engine := range []string{"sqlite", "postgres"} {
 		for name, test := range map[string]struct {
@@ -100,9 +100,9 @@ func TestImportBesideTheCheckout(t *testing.T) {
 	}
 }
 
-// TestImportKnowsItsCheckout checks that code is read for a shortened commit and for a root of
+// TestImportReadsCodeFromCheckout checks that code is read for a shortened commit and for a root of
 // another machine, and that the full commit is stored.
-func TestImportKnowsItsCheckout(t *testing.T) {
+func TestImportReadsCodeFromCheckout(t *testing.T) {
 	const text = "eval(aa);\n"
 	for name, test := range map[string]struct {
 		change func(c *Command)

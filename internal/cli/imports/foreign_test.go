@@ -16,9 +16,9 @@ const (
 	juliaEmpty = "# This file is machine-generated - editing it directly is not advised\n"
 )
 
-// TestImportForeign checks that an import with an unusable report exits with 1 if the report was
+// TestImportUnusableReport checks that an import with an unusable report exits with 1 if the report was
 // named. It exits with 3 if the report is in a directory, from which all other files are imported.
-func TestImportForeign(t *testing.T) {
+func TestImportUnusableReport(t *testing.T) {
 	w := newImporter(t, "sqlite")
 	for name, text := range map[string]string{"snyk.json": snykClean, "csaf.json": csaf, "refused.json": allRefused, "bom.json": bomRefused} {
 		w.write(name, text)
@@ -38,9 +38,9 @@ func TestImportForeign(t *testing.T) {
 	}
 }
 
-// TestImportNamesakes checks that files that are only named like lockfiles, and empty lockfiles, do
+// TestImportFilesNamedLikeLockfiles checks that files that are only named like lockfiles, and empty lockfiles, do
 // not fail the import of a directory. A broken lockfile does.
-func TestImportNamesakes(t *testing.T) {
+func TestImportFilesNamedLikeLockfiles(t *testing.T) {
 	w := newImporter(t, "sqlite")
 	w.write("some/go.mod", "module a.example/b\n\nrequire golang.org/x/text v0.3.5\n")
 	others := []string{"some/a/manifest.toml", "some/b/Manifest.toml", "some/c/environment.yml", "some/d/manifest.toml"}

@@ -141,8 +141,8 @@ func TestImportFolder(t *testing.T) {
 	}
 }
 
-// TestImportOddFolders checks the output for unusual contents of directories.
-func TestImportOddFolders(t *testing.T) {
+// TestImportUnusualFolders checks the output for unusual contents of directories.
+func TestImportUnusualFolders(t *testing.T) {
 	w := newImporter(t, "sqlite")
 	w.write("none/a/package-lock.json", "{")
 	w.write("none/b/go.mod", "hello")
@@ -191,9 +191,9 @@ func TestImportOddFolders(t *testing.T) {
 	}
 }
 
-// TestImportReaderLeavesOut checks that files that cannot be opened, and pipes without a writer,
+// TestImportRecordsSkippedFiles checks that files that cannot be opened, and pipes without a writer,
 // are recorded.
-func TestImportReaderLeavesOut(t *testing.T) {
+func TestImportRecordsSkippedFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("go.mod", []byte("module a.example/b\n"), 0o644); err != nil {
 		t.Fatal(err)

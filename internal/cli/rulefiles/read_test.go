@@ -86,9 +86,9 @@ func TestIDsOfSeveralFiles(t *testing.T) {
 	}
 }
 
-// TestIDsAreTheScanners compares the ids with those of the real scanner for directories with
+// TestIDsMatchScanner compares the ids with those of the real scanner for directories with
 // absolute paths.
-func TestIDsAreTheScanners(t *testing.T) {
+func TestIDsMatchScanner(t *testing.T) {
 	semgrep := scannertest.Forked(t)
 	dir := rulesIn(t, map[string]string{"js/x.yaml": ruleText("twice", "one"), "p y/x.yaml": ruleText("twice", "two"), "code.py": "one\ntwo\n"})
 	t.Chdir(filepath.Dir(dir))
@@ -120,9 +120,9 @@ func TestIDsAreTheScanners(t *testing.T) {
 	}
 }
 
-// TestBadFilesOfRules checks that all faults are reported at once, or that invalid rules are
+// TestInvalidRuleFiles checks that all faults are reported at once, or that invalid rules are
 // omitted.
-func TestBadFilesOfRules(t *testing.T) {
+func TestInvalidRuleFiles(t *testing.T) {
 	var bomb strings.Builder // a text of one megabyte, referenced 100 times in each of 100 rules
 	bomb.WriteString("big: &big " + strings.Repeat("a", 1<<20) + "\nlist: &list [" + strings.Repeat("*big, ", 100) + "]\nrules:\n")
 	for i := range 100 {
@@ -158,8 +158,8 @@ func TestBadFilesOfRules(t *testing.T) {
 	}
 }
 
-// TestManyFilesOfRules reads 2,000 files of the size of public rules.
-func TestManyFilesOfRules(t *testing.T) {
+// TestManyRuleFiles reads 2,000 files of the size of public rules.
+func TestManyRuleFiles(t *testing.T) {
 	files := map[string]string{}
 	for i := range 2000 {
 		files[fmt.Sprintf("%d/%d.yaml", i%40, i)] = ruleText(fmt.Sprint("r", i%1000), "x") + "  # " + strings.Repeat("why ", 400) + "\n"
@@ -208,9 +208,9 @@ done
 	}
 }
 
-// TestInterruptEndsTheScanner checks that an interrupt also ends the child processes of the
+// TestInterruptStopsScanner checks that an interrupt also ends the child processes of the
 // scanner.
-func TestInterruptEndsTheScanner(t *testing.T) {
+func TestInterruptStopsScanner(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	scanner := fakeScanner(t, "sleep 600 &\necho $! > "+pid+".tmp\nmv "+pid+".tmp "+pid+"\nwait\n")
 	ctx, interrupt := context.WithCancel(t.Context())

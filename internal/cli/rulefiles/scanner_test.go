@@ -15,9 +15,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/scannertest"
 )
 
-// TestBothCheckersOfRules compares the schema with the real scanner. Faults that only the scanner
+// TestSchemaComparedWithScanner compares the schema with the real scanner. Faults that only the scanner
 // finds are the reason to mark rules as unchecked.
-func TestBothCheckersOfRules(t *testing.T) {
+func TestSchemaComparedWithScanner(t *testing.T) {
 	semgrep := scannertest.Forked(t)
 	a := &command.App{Ctx: t.Context(), Out: t.Output(), Err: t.Output(), Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}
 	const rest = "languages: [python], severity: ERROR, message: m"

@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/cli/command"
 )
 
-// TestRulesThatTheScannerDoesNotName checks that no rule is added if the scanner rejects rules
+// TestUnnamedRejectedRules checks that no rule is added if the scanner rejects rules
 // without naming one. That includes --skip-invalid, as the rules to skip are unknown.
-func TestRulesThatTheScannerDoesNotName(t *testing.T) {
+func TestUnnamedRejectedRules(t *testing.T) {
 	dir := rulesIn(t, map[string]string{"good.yaml": ruleText("good", "x"), "bad.yaml": ruleText("shapeless", "x")})
 	scanner := fakeScanner(t, `for f; do :; done
 if grep -q shapeless "$f"; then echo "[ERROR] Invalid rule schema in $f" >&2; exit 7; fi

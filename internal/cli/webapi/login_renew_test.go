@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// TestARenewedTokenStaysWithItsServer checks that a request that is redirected to another host has
+// TestRenewedTokenStaysWithItsServer checks that a request that is redirected to another host has
 // no token and receives none. Other requests receive the current token, and are repeated unchanged
 // if it is rejected.
-func TestARenewedTokenStaysWithItsServer(t *testing.T) {
+func TestRenewedTokenStaysWithItsServer(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -80,9 +80,9 @@ func TestARenewedTokenStaysWithItsServer(t *testing.T) {
 	}
 }
 
-// TestARenewedLoginThatCannotBeKept checks that a renewed login that cannot be stored works in this
+// TestUnstorableRenewedLogin checks that a renewed login that cannot be stored works in this
 // process. A message states that the user has to sign in again.
-func TestARenewedLoginThatCannotBeKept(t *testing.T) {
+func TestUnstorableRenewedLogin(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", folder)
 	t.Setenv("HOME", t.TempDir())

@@ -6,9 +6,9 @@ import (
 	"github.com/redoubt/redoubt/internal/config"
 )
 
-// TestWhereCommandsWork checks that a database flag takes precedence over a server, and that the
+// TestCommandTargetPrecedence checks that a database flag takes precedence over a server, and that the
 // default directory is the last choice.
-func TestWhereCommandsWork(t *testing.T) {
+func TestCommandTargetPrecedence(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", home)
 	t.Setenv("HOME", home)

@@ -23,7 +23,7 @@ func written(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-func TestSectionsAreReadAsWritten(t *testing.T) {
+func TestSectionRoundTrip(t *testing.T) {
 	file := written(t)
 	r, err := Open(bytes.NewReader(file), int64(len(file)))
 	if err != nil {

@@ -24,9 +24,9 @@ func somePartOf(t *rapid.T, texts []string) string {
 	return from[begin:rapid.IntRange(begin+1, len(from)).Draw(t, "end")]
 }
 
-// TestMessagesAreFoundAsByLookingAtEach checks that a search finds exactly the messages that
+// TestSearchMatchesLinearScan checks that a search finds exactly the messages that
 // contain the text, regardless of the boundaries between parts.
-func TestMessagesAreFoundAsByLookingAtEach(t *testing.T) {
+func TestSearchMatchesLinearScan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(someText(), 1, 30).Draw(t, "texts")
 		var m Messages
@@ -55,8 +55,8 @@ func TestMessagesAreFoundAsByLookingAtEach(t *testing.T) {
 	})
 }
 
-// TestManyTextsAreAllLookedThrough checks searches that run concurrently on ranges of texts.
-func TestManyTextsAreAllLookedThrough(t *testing.T) {
+// TestConcurrentSearchCoversAllTexts checks searches that run concurrently on ranges of texts.
+func TestConcurrentSearchCoversAllTexts(t *testing.T) {
 	var m Messages
 	var l Texts
 	text := func(i int) string { return fmt.Sprintf("number %d of many, module_%d", i, i%7) }
@@ -75,9 +75,9 @@ func TestManyTextsAreAllLookedThrough(t *testing.T) {
 	}
 }
 
-// TestALexiconThatWasCopiedStaysAsItWas checks that a copy of Texts does not change when texts are
+// TestCopiedLexiconIsUnchanged checks that a copy of Texts does not change when texts are
 // added.
-func TestALexiconThatWasCopiedStaysAsItWas(t *testing.T) {
+func TestCopiedLexiconIsUnchanged(t *testing.T) {
 	var l Texts
 	for i := range 1000 {
 		l.Number(fmt.Sprint("text ", i))
@@ -96,9 +96,9 @@ func TestALexiconThatWasCopiedStaysAsItWas(t *testing.T) {
 	}
 }
 
-// TestAListOfPartsMayBeAnything checks that invalid lists of parts cause neither panics nor endless
+// TestInvalidPartListsAreTolerated checks that invalid lists of parts cause neither panics nor endless
 // searches.
-func TestAListOfPartsMayBeAnything(t *testing.T) {
+func TestInvalidPartListsAreTolerated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var m Messages
 		m.Number("what is said of a thing, and what is not")

@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/policy/starter"
 )
 
-// TestRulesTellAll checks that each rule has the metadata for users and filters.
-func TestRulesTellAll(t *testing.T) {
+// TestRulesHaveMetadata checks that each rule has the metadata for users and filters.
+func TestRulesHaveMetadata(t *testing.T) {
 	rules, err := starter.Rules()
 	if err != nil {
 		t.Fatal(err)
@@ -62,9 +62,9 @@ func TestRulesTellAll(t *testing.T) {
 	}
 }
 
-// TestRulesFindWhatTheySay runs the scanner with the rules on testdata and compares the results
+// TestRulesMatchAnnotations runs the scanner with the rules on testdata and compares the results
 // with the annotations there.
-func TestRulesFindWhatTheySay(t *testing.T) {
+func TestRulesMatchAnnotations(t *testing.T) {
 	semgrep := os.Getenv("REDOUBT_TEST_SEMGREP")
 	if semgrep == "" {
 		t.Skip("REDOUBT_TEST_SEMGREP names no semgrep: run make setup, which installs the pinned one into .cache/venv, and make test")

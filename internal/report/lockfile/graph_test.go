@@ -46,9 +46,9 @@ func way(inventory model.Inventory, d model.Dependency) (names []string, top mod
 	return append([]string{"a circle"}, names...), d
 }
 
-// TestEveryTransitivePackageHasAWay checks that transitive packages have an acyclic path from a
+// TestEveryTransitivePackageHasPath checks that transitive packages have an acyclic path from a
 // direct package, for all formats with a graph.
-func TestEveryTransitivePackageHasAWay(t *testing.T) {
+func TestEveryTransitivePackageHasPath(t *testing.T) {
 	for name, share := range map[string]float64{ // share of transitive packages that have a path
 		"npm-v1/package-lock.json": 1, "npm-v2/package-lock.json": 1, "npm-v3/package-lock.json": 1, "yarn-berry/yarn.lock": 1, "yarn-classic/yarn.lock": 1,
 		"pnpm/pnpm-lock.yaml": 1, "uv/uv.lock": 1, "poetry/poetry.lock": 1, "cargo/Cargo.lock": 1, "bundler/Gemfile.lock": 1, "composer/composer.lock": 1,
@@ -84,8 +84,8 @@ func TestEveryTransitivePackageHasAWay(t *testing.T) {
 	}
 }
 
-// ways returns "top > … > package +others" for all packages with a path.
-func ways(inventories []model.Inventory) (out []string) {
+// dependencyPaths returns "top > … > package +others" for all packages with a path.
+func dependencyPaths(inventories []model.Inventory) (out []string) {
 	for _, inventory := range inventories {
 		for _, d := range inventory.Dependencies {
 			if names, _ := way(inventory, d); len(names) > 1 {
@@ -97,7 +97,7 @@ func ways(inventories []model.Inventory) (out []string) {
 	return out
 }
 
-func TestWaysOfEachFormat(t *testing.T) {
+func TestDependencyPathsOfEachFormat(t *testing.T) {
 	const bom = `{"bomFormat":"CycloneDX","specVersion":"1.5","metadata":{"component":{"bom-ref":"root","type":"application","name":"shop"}},
 		"components":[{"bom-ref":"a","type":"library","name":"a","version":"1","purl":"pkg:npm/a@1"},{"bom-ref":"b","type":"library","name":"b","version":"1","purl":"pkg:npm/b@1"},
 		{"bom-ref":"c","type":"library","name":"c","version":"1","purl":"pkg:npm/c@1"}],
@@ -162,14 +162,14 @@ func TestWaysOfEachFormat(t *testing.T) {
 		},
 		"bom.cdx.json": {bom, []string{"a > b@1 +0", "a > c@1 +1"}},
 	} {
-		if got := ways(inventoriesOf(t, name, []byte(c.text))); !slices.Equal(got, c.want) {
+		if got := dependencyPaths(inventoriesOf(t, name, []byte(c.text))); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
 
-// TestWaysAreShortest checks that paths are shortest paths.
-func TestWaysAreShortest(t *testing.T) {
+// TestDependencyPathsAreShortest checks that paths are shortest paths.
+func TestDependencyPathsAreShortest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 12).Draw(t, "packages")
 		l := lockfile.NewPackages(100)

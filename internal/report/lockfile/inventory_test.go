@@ -59,9 +59,9 @@ func inventoryRows(t *testing.T) []*inventoryRow {
 	return rows
 }
 
-// TestInventoryBesideOthers checks that the table in docs/reference/osv-scalibr.md matches the
+// TestOSVScalibrTableMatchesSupportedFiles checks that the table in docs/reference/osv-scalibr.md matches the
 // supported file names.
-func TestInventoryBesideOthers(t *testing.T) {
+func TestOSVScalibrTableMatchesSupportedFiles(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "osv-scalibr.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -68,9 +68,9 @@ func TestLockfilesEmpty(t *testing.T) {
 	}
 }
 
-// TestLockfilesOfOthers checks that other files with the name of a lockfile are an error, and not
+// TestUnrelatedFilesAreRejected checks that other files with the name of a lockfile are an error, and not
 // an empty inventory (docs/reference/lockfiles.md).
-func TestLockfilesOfOthers(t *testing.T) {
+func TestUnrelatedFilesAreRejected(t *testing.T) {
 	for _, c := range lockfileCases {
 		for what, text := range notLockfiles() {
 			if n, err := readsAs(t, c.name, text); err == nil {
@@ -95,9 +95,9 @@ func TestLockfilesOfOthers(t *testing.T) {
 	}
 }
 
-// TestLockfilesCut truncates lockfiles at every position. If the format allows detection, the
+// TestTruncatedLockfiles truncates lockfiles at every position. If the format allows detection, the
 // result is an error or all dependencies.
-func TestLockfilesCut(t *testing.T) {
+func TestTruncatedLockfiles(t *testing.T) {
 	cuts := 500 // of each file
 	if testing.Short() {
 		cuts = 50
@@ -128,9 +128,9 @@ func TestLockfilesCut(t *testing.T) {
 	}
 }
 
-// TestLockfilesGraph checks that missing entries at the end of a file are detected if the file
+// TestMissingGraphEntriesAreDetected checks that missing entries at the end of a file are detected if the file
 // contains the whole graph.
-func TestLockfilesGraph(t *testing.T) {
+func TestMissingGraphEntriesAreDetected(t *testing.T) {
 	for _, name := range []string{"real/cargo/Cargo.lock", "real/uv/uv.lock"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {

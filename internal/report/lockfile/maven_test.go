@@ -51,8 +51,8 @@ const (
 	managesPackage = "<groupId>a</groupId><artifactId>b</artifactId><version>${v}</version>"
 )
 
-// TestMavenFilesReferToEachOther checks the resolution of versions across files.
-func TestMavenFilesReferToEachOther(t *testing.T) {
+// TestMavenVersionsResolveAcrossFiles checks the resolution of versions across files.
+func TestMavenVersionsResolveAcrossFiles(t *testing.T) {
 	chain := func(n int) map[string]string {
 		files := map[string]string{"m0/pom.xml": parentAt("../m1", "m1") + wantsPackage}
 		for i := 1; i < n; i++ {
@@ -96,9 +96,9 @@ func TestMavenFilesReferToEachOther(t *testing.T) {
 	}
 }
 
-// TestMavenPropertiesOfProperties checks that exponentially growing values do not use excessive
+// TestMavenPropertyExpansionIsBounded checks that exponentially growing values do not use excessive
 // memory.
-func TestMavenPropertiesOfProperties(t *testing.T) {
+func TestMavenPropertyExpansionIsBounded(t *testing.T) {
 	const packages = 1000
 	var properties, wanted strings.Builder
 	for i := range 10 {

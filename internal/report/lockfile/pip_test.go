@@ -101,9 +101,9 @@ func TestPipReferences(t *testing.T) {
 	}
 }
 
-// TestPipIncludesNeedTheirIncluder checks that a file with any name is a lockfile only if a
+// TestPipIncludesRequireIncluder checks that a file with any name is a lockfile only if a
 // requirements file includes it.
-func TestPipIncludesNeedTheirIncluder(t *testing.T) {
+func TestPipIncludesRequireIncluder(t *testing.T) {
 	var reading report.Reading
 	if err := reading.Add(strings.NewReader("flask==3.0.0\n"), report.Options{Name: "base.txt"}); err == nil {
 		t.Error("base.txt is read as a lockfile")
@@ -119,9 +119,9 @@ func TestPipIncludesNeedTheirIncluder(t *testing.T) {
 	}
 }
 
-// TestPipFollowsSoManyLines checks that mutual references are limited, and that unprocessed
+// TestPipReferencesAreBounded checks that mutual references are limited, and that unprocessed
 // requirements are refused.
-func TestPipFollowsSoManyLines(t *testing.T) {
+func TestPipReferencesAreBounded(t *testing.T) {
 	const files, lines = 1500, 2000
 	var upload lockfile.Upload
 	give := func(name, text string) *model.Report {
@@ -155,9 +155,9 @@ func TestPipFollowsSoManyLines(t *testing.T) {
 	}
 }
 
-// TestAnUnreadableRequirementsFile checks that a truncated or too large file does not affect other
+// TestUnreadableRequirementsFile checks that a truncated or too large file does not affect other
 // files. Some of them refer to it, or it refers to them.
-func TestAnUnreadableRequirementsFile(t *testing.T) {
+func TestUnreadableRequirementsFile(t *testing.T) {
 	var reading report.Reading
 	add := func(name, text string, limits report.Limits) error {
 		return reading.Add(strings.NewReader(text), report.Options{Name: name, Limits: limits})

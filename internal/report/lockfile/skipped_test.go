@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/purl"
 )
 
-// TestNothingIsSkippedSilently checks that each listed package is added or refused with a reason,
+// TestEveryPackageIsAddedOrRefused checks that each listed package is added or refused with a reason,
 // except those of the repository itself.
-func TestNothingIsSkippedSilently(t *testing.T) {
+func TestEveryPackageIsAddedOrRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, text    string
 		deps, refused []string

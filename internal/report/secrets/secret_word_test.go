@@ -7,10 +7,10 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestAPasswordOfAnAddressLeavesOtherIdentities checks that a word that is a password in an address
+// TestURLPasswordPreservesOtherIdentities checks that a word that is a password in an address
 // is redacted everywhere. Hashes of other code with the word are preserved, so that identities do
 // not depend on the address. Hashes of code with other secrets are removed.
-func TestAPasswordOfAnAddressLeavesOtherIdentities(t *testing.T) {
+func TestURLPasswordPreservesOtherIdentities(t *testing.T) {
 	const word, random = "Passw0rd12", "hG7kLq2ZtR9vXw4bN8mC"
 	r := NewRedactor([]byte("a key for tests, of some length"))
 	r.Watch().scan([]byte(`connect("postgres://app:` + word + `@db/x") connect("postgres://app:` + random + `@db/y")`))

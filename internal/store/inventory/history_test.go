@@ -59,8 +59,8 @@ func TestHistories(t *testing.T) {
 	known(last, true)
 }
 
-// TestNamesAreRememberedByHistory checks the cache of names for several histories and its limit.
-func TestNamesAreRememberedByHistory(t *testing.T) {
+// TestNameCacheByHistory checks the cache of names for several histories and its limit.
+func TestNameCacheByHistory(t *testing.T) {
 	var c packageVersionCache
 	named := func(from, to int64, name string) map[int64]PackageVersion {
 		out := map[int64]PackageVersion{}

@@ -25,7 +25,7 @@ func readContent(content []byte, licences ...string) (rows []ContentRow, err err
 	return rows, err
 }
 
-func TestContentsAreReadAsTheyWereWritten(t *testing.T) {
+func TestContentRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.SliceOfNDistinct(rapid.Int64Range(1, 1<<53), 1, 30, rapid.ID).Draw(t, "ids")
 		var rows []ContentRow

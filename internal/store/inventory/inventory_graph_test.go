@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestGraphsAreReadAsTheyWereWritten(t *testing.T) {
+func TestGraphRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.Int64Range(1, 1<<53)
 		pairs := rapid.SliceOf(rapid.Map(rapid.SliceOfN(id, 2, 2), func(p []int64) [2]int64 { return [2]int64(p) })).Draw(t, "pairs")

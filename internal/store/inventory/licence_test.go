@@ -12,7 +12,7 @@ func hasLicence(expression, licence string) bool {
 	return slices.Contains(licenceTerms([]string{expression}), licenceTerm(licence))
 }
 
-func TestHasLicence(t *testing.T) {
+func TestHasLicense(t *testing.T) {
 	tests := []struct {
 		expression string
 		has, lacks []string

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestRunsHoldEveryNumber(t *testing.T) {
+func TestPackRunsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.SliceOfDistinct(rapid.OneOf(rapid.Int64Range(1, 40), rapid.Int64Range(1, 1<<32)), rapid.ID).Draw(t, "ids")
 		slices.Sort(ids)

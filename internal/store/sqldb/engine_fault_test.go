@@ -16,9 +16,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestABrokenDatabaseIsNoHangUp checks that a database fault is reported as such even if the caller
+// TestDatabaseFaultIsNotReportedAsCanceled checks that a database fault is reported as such even if the caller
 // has canceled.
-func TestABrokenDatabaseIsNoHangUp(t *testing.T) {
+func TestDatabaseFaultIsNotReportedAsCanceled(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	e := &engine{classify: classifyPostgres}

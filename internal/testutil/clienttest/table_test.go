@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestTheTable checks that docs/guides/clients.md has a row for each client, in order, and that
+// TestClientsTable checks that docs/guides/clients.md has a row for each client, in order, and that
 // each has a test.
-func TestTheTable(t *testing.T) {
+func TestClientsTable(t *testing.T) {
 	_, rest, found := strings.Cut(read(t, docs), header)
 	if !found {
 		t.Fatalf("%s has no table that begins with\n%s", docs, header)

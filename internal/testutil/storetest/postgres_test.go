@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestFindPostgresTakesTheFolderNamed(t *testing.T) {
+func TestFindPostgresUsesConfiguredDirectory(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("REDOUBT_TEST_PG_BIN", dir)
 	if bin, missing := findPostgres(); bin != "" || !strings.Contains(missing, "REDOUBT_TEST_PG_BIN") {

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-func TestFreshStoresHoldTheNoiseAndNothingElse(t *testing.T) {
+func TestNewStoreContainsOnlyNoiseTenant(t *testing.T) {
 	for range 2 { // the second run does not see rows of the first
 		storetest.Each(t, func(t *testing.T, s *store.Store) {
 			list, err := s.Deployments(t.Context())

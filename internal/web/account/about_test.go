@@ -2,7 +2,7 @@ package account
 
 import "testing"
 
-func TestAboutNamesThirdParties(t *testing.T) {
+func TestAboutListsThirdParties(t *testing.T) {
 	if len(parts()) < 10 {
 		t.Errorf("others made %v", parts())
 	}

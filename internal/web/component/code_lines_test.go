@@ -8,7 +8,7 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-func TestWhyThereIsNoCode(t *testing.T) {
+func TestMissingCodeReason(t *testing.T) {
 	keeps := model.Deployment{Slug: "acme", StoresCode: true}
 	there := model.Finding{IssueType: model.SAST, State: model.Unresolved, Line: 3}
 	for name, test := range map[string]struct {

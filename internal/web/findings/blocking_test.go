@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/policy"
 )
 
-// TestWhyAFindingPasses checks that only the scan's own findings count.
-func TestWhyAFindingPasses(t *testing.T) {
+// TestFindingPassReason checks that only the scan's own findings count.
+func TestFindingPassReason(t *testing.T) {
 	if got := (knownFindings{}).whyPasses(policy.EffectivePolicy{}, model.Blocked{FindingID: 7}, false); got.Code != "gone" {
 		t.Errorf("a deleted finding: %q", got)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/redoubt/redoubt/internal/web/ui"
 )
 
-// TestEndsAreFiltered checks that the filter supports the options of the facet.
-func TestEndsAreFiltered(t *testing.T) {
+// TestExpiryFilter checks that the filter supports the options of the facet.
+func TestExpiryFilter(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for value, days := range map[string]int{"7": 7, "30": 30} {
 		s, err := searchOf(ui.ProductOf(model.SAST), "/x", url.Values{string(index.FacetEnds): {value}}, now)
@@ -25,7 +25,7 @@ func TestEndsAreFiltered(t *testing.T) {
 	}
 }
 
-func TestAddressIsState(t *testing.T) {
+func TestSearchAddressRoundTrip(t *testing.T) {
 	for _, query := range []string{
 		"?-severities=low&q=redoubt&severities=high", "?branch=primary&group=rule", "?status=any", "?-status=fixed", "?ref=refs%2Fheads%2Fmain&repos=acme%2Fpayments&sort=newest",
 		"?since=30", "?branch=every&page=2&sort=oldest", "",

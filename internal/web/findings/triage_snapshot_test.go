@@ -10,7 +10,7 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-func TestSnapshotsComeBackWhole(t *testing.T) {
+func TestSnapshotRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.SliceOfNDistinct(rapid.Int64Range(1, 1<<32-1), 1, 200, rapid.ID[int64]).Draw(t, "ids")
 		want := snapshotOf(rapid.Int64Range(0, 1<<50).Draw(t, "version"), model.SCA, ids)

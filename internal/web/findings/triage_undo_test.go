@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestTheOutcomeIsAddedToAnAddress checks that the outcome is added to an address and its other
+// TestOutcomeIsAddedToAddress checks that the outcome is added to an address and its other
 // parts stay unchanged.
-func TestTheOutcomeIsAddedToAnAddress(t *testing.T) {
+func TestOutcomeIsAddedToAddress(t *testing.T) {
 	for _, c := range []struct {
 		o          outcome
 		from, want string

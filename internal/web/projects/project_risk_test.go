@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/web/component"
 )
 
-// TestUpgradeOfAPackage checks that the upgrade is the lowest version that fixes all fixable
+// TestPackageUpgrade checks that the upgrade is the lowest version that fixes all fixable
 // findings.
-func TestUpgradeOfAPackage(t *testing.T) {
+func TestPackageUpgrade(t *testing.T) {
 	found := func(ecosystem, installed string, fixes ...string) component.ShownFinding {
 		f := component.ShownFinding{Finding: api.Finding{FoundDependency: &api.FoundDependency{Package: "a", Version: installed, Ecosystem: ecosystem}}}
 		for _, v := range fixes {

@@ -25,7 +25,7 @@ func TestSafeURL(t *testing.T) {
 	}
 }
 
-func TestSmallWords(t *testing.T) {
+func TestFormatHelpers(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567", -1234: "-1\u202f234"} {
 		if got := Count(n); got != want {
 			t.Errorf("count(%d) = %q, want %q", n, got, want)

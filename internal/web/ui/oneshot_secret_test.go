@@ -2,9 +2,9 @@ package ui
 
 import "testing"
 
-// TestAKeyOpensWhatItSealed checks that servers with the same key can open each other's cookies,
+// TestCookieRequiresSameKey checks that servers with the same key can open each other's cookies,
 // and others cannot.
-func TestAKeyOpensWhatItSealed(t *testing.T) {
+func TestCookieRequiresSameKey(t *testing.T) {
 	one, _ := newOnce([]byte("0123456789abcdef"))
 	same, _ := newOnce([]byte("0123456789abcdef"))
 	other, _ := newOnce([]byte("0123456789abcdeX"))

@@ -76,7 +76,7 @@ func (h *hook) first() (names []string) {
 	return names
 }
 
-func (h *hook) came(name string) time.Time {
+func (h *hook) arrivedAt(name string) time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.at[name]
@@ -174,7 +174,7 @@ func (f *faulty) killsWithReceivers() {
 		imports(1)
 		name, committed := acked[len(acked)-1], time.Now()
 		f.awaitHook(hooks["healthy"], acked)
-		waited = append(waited, hooks["healthy"].came(name).Sub(committed))
+		waited = append(waited, hooks["healthy"].arrivedAt(name).Sub(committed))
 	}
 	slices.Sort(waited)
 	if median := waited[len(waited)/2]; median > 2*time.Second { // one may meet a busy machine

@@ -119,8 +119,8 @@ func (f *faulty) mintToken(ctx context.Context, name string) {
 	}
 }
 
-// holdTokens checks that tokens exist, and that acknowledged revocations are stored.
-func (f *faulty) holdTokens(ctx context.Context, tx *store.Tx) error {
+// checkTokens checks that tokens exist, and that acknowledged revocations are stored.
+func (f *faulty) checkTokens(ctx context.Context, tx *store.Tx) error {
 	list, err := tx.Tokens(ctx)
 	revoked := map[string]bool{}
 	for _, token := range list {

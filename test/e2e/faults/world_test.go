@@ -283,7 +283,7 @@ func (f *faulty) holds(ctx context.Context, tx *store.Tx) error {
 	f.lost("import", f.imports, names)
 	f.lost("project", f.projects, names)
 	f.lost("scan", f.scans, names)
-	if err := f.holdTokens(ctx, tx); err != nil {
+	if err := f.checkTokens(ctx, tx); err != nil {
 		return err
 	}
 	notes, exceptions := map[string]bool{}, map[string]bool{}

@@ -57,7 +57,7 @@ func TestScripts(t *testing.T) {
 			return os.Getenv("REDOUBT_TEST_SEMGREP") != "", nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ready": readyScript, "api": apiScript, "eventually-401": refusedScript, "setup": setupScript, "sign-in": signInScript, "sign-in-as": signInAsScript, "let-in": letInScript,
+			"ready": readyScript, "api": apiScript, "eventually-401": refusedScript, "setup": setupScript, "sign-in": signInScript, "sign-in-as": signInAsScript, "let-in": decideLoginScript,
 			"tracker": trackerScript, "git-host": gitHostScript, "eventually-made": madeScript, "id-from": idScript,
 
 			"token-from": func(ts *testscript.TestScript, _ bool, args []string) {
@@ -112,13 +112,13 @@ func apiScript(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 3 {
 		body = args[2]
 	}
-	status, text, err := ask(ts, args[0], args[1], body)
+	status, text, err := sendRequest(ts, args[0], args[1], body)
 	ts.Check(err)
 	_, err = fmt.Fprintf(ts.Stdout(), "%d\n%s\n", status, text)
 	ts.Check(err)
 }
 
-func ask(ts *testscript.TestScript, method, path, body string) (int, string, error) {
+func sendRequest(ts *testscript.TestScript, method, path, body string) (int, string, error) {
 	req, err := http.NewRequest(method, ts.Getenv("URL")+"/api/v1"+path, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
@@ -140,7 +140,7 @@ func ask(ts *testscript.TestScript, method, path, body string) (int, string, err
 // docs/reference/tokens.md documents, and another second for a busy machine.
 func refusedScript(ts *testscript.TestScript, _ bool, _ []string) {
 	for range 40 {
-		status, _, err := ask(ts, "GET", "/deployments", "")
+		status, _, err := sendRequest(ts, "GET", "/deployments", "")
 		ts.Check(err)
 		if status == http.StatusUnauthorized {
 			return

@@ -62,9 +62,9 @@ func visit(ts *testscript.TestScript, neg bool, request func(*http.Client) (*htt
 
 var shownCode = regexp.MustCompile(`enter the code ([A-Z2-7]{4}-[A-Z2-7]{4})`)
 
-// letInScript waits until redoubt login has written a code to a file. It signs in and presses a
+// decideLoginScript waits until redoubt login has written a code to a file. It signs in and presses a
 // button of the page for that code; read and write approve it.
-func letInScript(ts *testscript.TestScript, neg bool, args []string) {
+func decideLoginScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: let-in NAME PASSWORD FILE read|write|deny")
 	}

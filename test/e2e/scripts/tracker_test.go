@@ -83,7 +83,7 @@ func (t *tracker) search(jql string) string {
 // madeScript waits until no ticket is requested.
 func madeScript(ts *testscript.TestScript, _ bool, _ []string) {
 	for end := time.Now().Add(programtest.WaitAtMost); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		status, text, err := ask(ts, "GET", "/deployments/"+ts.Getenv("ID")+"/tickets", "")
+		status, text, err := sendRequest(ts, "GET", "/deployments/"+ts.Getenv("ID")+"/tickets", "")
 		ts.Check(err)
 		if status == http.StatusOK && !strings.Contains(text, `"state":"requested"`) {
 			return
