@@ -93,14 +93,14 @@ func TestLostCallsAreRetried(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				way := &scripted{steps: []func() (*http.Response, error){c.fails, c.fails, answers(http.StatusOK, "{}")}}
+				transport := &scripted{steps: []func() (*http.Response, error){c.fails, c.fails, answers(http.StatusOK, "{}")}}
 				client := New("http://server", "")
-				client.HTTP = &http.Client{Transport: way}
-				if err := c.call(t.Context(), client); (err == nil) != (c.tries == 3) || len(way.keys) != c.tries {
-					t.Errorf("%v after %d tries, want %d", err, len(way.keys), c.tries)
+				client.HTTP = &http.Client{Transport: transport}
+				if err := c.call(t.Context(), client); (err == nil) != (c.tries == 3) || len(transport.keys) != c.tries {
+					t.Errorf("%v after %d tries, want %d", err, len(transport.keys), c.tries)
 				}
-				if len(slices.Compact(slices.Clone(way.keys))) != 1 || (way.keys[0] != "") != c.keyed {
-					t.Errorf("the keys are %q", way.keys)
+				if len(slices.Compact(slices.Clone(transport.keys))) != 1 || (transport.keys[0] != "") != c.keyed {
+					t.Errorf("the keys are %q", transport.keys)
 				}
 			})
 		})
@@ -109,34 +109,34 @@ func TestLostCallsAreRetried(t *testing.T) {
 
 // TestEachCallHasItsOwnKey checks that each call has a new key unless WithKey sets it.
 func TestEachCallHasItsOwnKey(t *testing.T) {
-	way := &scripted{steps: []func() (*http.Response, error){answers(http.StatusOK, "{}")}}
+	transport := &scripted{steps: []func() (*http.Response, error){answers(http.StatusOK, "{}")}}
 	c := New("http://server", "")
-	c.HTTP = &http.Client{Transport: way}
+	c.HTTP = &http.Client{Transport: transport}
 	for _, options := range [][]Option{nil, nil, {WithKey("mine")}} {
 		if _, err := c.TriageFindings(t.Context(), "acme", TriageRequest{}, options...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if way.keys[0] == way.keys[1] || way.keys[2] != "mine" {
-		t.Errorf("%q", way.keys)
+	if transport.keys[0] == transport.keys[1] || transport.keys[2] != "mine" {
+		t.Errorf("%q", transport.keys)
 	}
 }
 
 // TestRetryDelaysGrow checks that delays double up to the limit and stay within their range.
 func TestRetryDelaysGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		way := &scripted{steps: []func() (*http.Response, error){breaks}}
+		transport := &scripted{steps: []func() (*http.Response, error){breaks}}
 		c := New("http://server", "")
-		c.HTTP, c.Retries = &http.Client{Transport: way}, 12
-		if _, err := c.ListDeployments(t.Context()); err == nil || len(way.at) != 13 {
-			t.Fatalf("%v after %d tries", err, len(way.at))
+		c.HTTP, c.Retries = &http.Client{Transport: transport}, 12
+		if _, err := c.ListDeployments(t.Context()); err == nil || len(transport.at) != 13 {
+			t.Fatalf("%v after %d tries", err, len(transport.at))
 		}
-		whole := firstWait
-		for i := 1; i < len(way.at); i++ {
-			if waited := way.at[i].Sub(way.at[i-1]); waited < whole/2 || waited > whole {
-				t.Errorf("waited %v before try %d, want %v to %v", waited, i+1, whole/2, whole)
+		maxDelay := firstWait
+		for i := 1; i < len(transport.at); i++ {
+			if waited := transport.at[i].Sub(transport.at[i-1]); waited < maxDelay/2 || waited > maxDelay {
+				t.Errorf("waited %v before try %d, want %v to %v", waited, i+1, maxDelay/2, maxDelay)
 			}
-			whole = min(2*whole, maxWait)
+			maxDelay = min(2*maxDelay, maxWait)
 		}
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		later := now.Add(30 * time.Second).Format(http.TimeFormat)

@@ -27,7 +27,7 @@ func fakeServer(t *testing.T, answers ...http.HandlerFunc) (*Client, *int) {
 	return New(web.URL+"/", "a-token"), &calls
 }
 
-func says(status int, body string, headers ...string) http.HandlerFunc {
+func respondWith(status int, body string, headers ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i+1 < len(headers); i += 2 {
 			w.Header().Set(headers[i], headers[i+1])
@@ -89,10 +89,10 @@ func TestClientRetriesAfterDelay(t *testing.T) {
 		c := New("http://server", "")
 		c.HTTP = &http.Client{Transport: inProcess{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if calls++; calls < ready {
-				says(http.StatusTooManyRequests, `{"code":"rate_limited","detail":"slower"}`, "Retry-After", "7")(w, r)
+				respondWith(http.StatusTooManyRequests, `{"code":"rate_limited","detail":"slower"}`, "Retry-After", "7")(w, r)
 				return
 			}
-			says(http.StatusOK, `{"deployments":[]}`)(w, r)
+			respondWith(http.StatusOK, `{"deployments":[]}`)(w, r)
 		})}}
 		began := time.Now()
 		if _, err := c.ListDeployments(t.Context()); err != nil || calls != 3 || time.Since(began) != 14*time.Second {
@@ -113,18 +113,18 @@ func TestClientRetriesAfterDelay(t *testing.T) {
 }
 
 func TestClientProblems(t *testing.T) {
-	c, calls := fakeServer(t, says(http.StatusBadRequest, `{"type":"about:blank","status":400,"code":"invalid_argument","detail":"wrong","request_id":"r1","errors":[{"location":"query.page","message":"bad"}]}`))
+	c, calls := fakeServer(t, respondWith(http.StatusBadRequest, `{"type":"about:blank","status":400,"code":"invalid_argument","detail":"wrong","request_id":"r1","errors":[{"location":"query.page","message":"bad"}]}`))
 	var p *Problem
 	_, err := c.ListFindings(t.Context(), "acme", FindingsQuery{})
 	if !errors.As(err, &p) || p.Code != CodeInvalidArgument || p.Errors[0].Location != "query.page" || *calls != 1 {
 		t.Errorf("%v after %d calls", err, *calls)
 	}
-	c, _ = fakeServer(t, says(http.StatusBadGateway, "<html>", "X-Request-Id", "r2"))
+	c, _ = fakeServer(t, respondWith(http.StatusBadGateway, "<html>", "X-Request-Id", "r2"))
 	_, err = c.ListFindings(t.Context(), "acme", FindingsQuery{})
 	if !errors.As(err, &p) || p.Status != http.StatusBadGateway || p.RequestID != "r2" {
 		t.Errorf("proxy error: %v", err)
 	}
-	c, _ = fakeServer(t, says(http.StatusOK, "<html>"))
+	c, _ = fakeServer(t, respondWith(http.StatusOK, "<html>"))
 	if _, err := c.ListDeployments(t.Context()); err == nil || errors.As(err, &p) && strings.Contains(err.Error(), "r2") {
 		t.Errorf("invalid response: %v", err)
 	}
@@ -132,11 +132,11 @@ func TestClientProblems(t *testing.T) {
 
 func TestIteratorsReadAllPages(t *testing.T) {
 	c, _ := fakeServer(t,
-		says(http.StatusOK, `{"scans":[{"id":"3"},{"id":"2"}],"cursor":"next"}`),
+		respondWith(http.StatusOK, `{"scans":[{"id":"3"},{"id":"2"}],"cursor":"next"}`),
 		func(w http.ResponseWriter, r *http.Request) {
 			var sent SearchScansRequest
 			_ = json.NewDecoder(r.Body).Decode(&sent)
-			says(http.StatusOK, `{"scans":[{"id":"`+string(sent.Cursor)+`"}]}`)(w, r)
+			respondWith(http.StatusOK, `{"scans":[{"id":"`+string(sent.Cursor)+`"}]}`)(w, r)
 		})
 	var ids []string
 	for s, err := range c.Scans(t.Context(), "acme", SearchScansRequest{}) {
@@ -148,7 +148,7 @@ func TestIteratorsReadAllPages(t *testing.T) {
 	if diff := cmp.Diff([]string{"3", "2", "next"}, ids); diff != "" {
 		t.Error(diff)
 	}
-	c, calls := fakeServer(t, says(http.StatusOK, `{"projects":[{"id":1},{"id":2}]}`), says(http.StatusOK, `{"projects":[{"id":3}]}`), says(http.StatusOK, `{"projects":[]}`))
+	c, calls := fakeServer(t, respondWith(http.StatusOK, `{"projects":[{"id":1},{"id":2}]}`), respondWith(http.StatusOK, `{"projects":[{"id":3}]}`), respondWith(http.StatusOK, `{"projects":[]}`))
 	n := 0
 	for range c.Projects(t.Context(), "acme", ProjectsQuery{}) {
 		n++
@@ -156,7 +156,7 @@ func TestIteratorsReadAllPages(t *testing.T) {
 	if n != 3 || *calls != 3 {
 		t.Errorf("%d projects in %d calls", n, *calls)
 	}
-	c, _ = fakeServer(t, says(http.StatusForbidden, `{}`))
+	c, _ = fakeServer(t, respondWith(http.StatusForbidden, `{}`))
 	for _, err := range c.Dependencies(t.Context(), "acme", ListDependenciesRequest{}) {
 		if err == nil {
 			t.Error("the error is missing")

@@ -13,10 +13,10 @@ import (
 // server returns a fake server for the examples.
 func server() *httptest.Server {
 	mux := http.NewServeMux()
-	says := func(pattern, body string) {
+	handle := func(pattern, body string) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) })
 	}
-	says("GET /api/v1/deployments", `{"deployments":[{"id":1,"name":"Acme","slug":"acme","findings":{"url":""}}]}`)
+	handle("GET /api/v1/deployments", `{"deployments":[{"id":1,"name":"Acme","slug":"acme","findings":{"url":""}}]}`)
 	mux.HandleFunc("GET /api/v1/deployments/acme/findings", func(w http.ResponseWriter, r *http.Request) {
 		findings := `{"id":7,"severity":"high","rule_name":"eval-detected","location":{"filePath":"src/app.py","line":10}},
 			{"id":5,"severity":"high","rule_name":"sql-injection","location":{"filePath":"src/db.py","line":3}}`
@@ -25,7 +25,7 @@ func server() *httptest.Server {
 		}
 		fmt.Fprintf(w, `{"sastFindings":{"findings":[%s]},"scaFindings":{"findings":[]}}`, findings)
 	})
-	says("POST /api/v1/deployments/acme/triage", `{"num_triaged":1,"triaged_issues":[7]}`)
+	handle("POST /api/v1/deployments/acme/triage", `{"num_triaged":1,"triaged_issues":[7]}`)
 	mux.HandleFunc("GET /api/v1/deployments/acme/findings/4711", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		fmt.Fprint(w, `{"status":404,"code":"not_found","detail":"Not found, or not visible to this token."}`)

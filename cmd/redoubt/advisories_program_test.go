@@ -101,11 +101,11 @@ func TestServeAppliesAdvisoriesLoadedElsewhere(t *testing.T) {
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(updater.Collector{Store: st, Clock: time.Now})
-	told := httptest.NewRecorder()
-	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(told, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	recorder := httptest.NewRecorder()
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, want := range []string{"redoubt_advisories_version ", `redoubt_advisories_records{kind="osv",source="` + h.URL + `/npm/all.zip"} 1`, "redoubt_advisories_age_seconds{"} {
-		if !strings.Contains(told.Body.String(), want) {
-			t.Errorf("the metrics do not tell %s:\n%s", want, told.Body)
+		if !strings.Contains(recorder.Body.String(), want) {
+			t.Errorf("the metrics do not tell %s:\n%s", want, recorder.Body)
 		}
 	}
 	stop()

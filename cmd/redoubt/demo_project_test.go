@@ -67,9 +67,9 @@ func testProjectPagesMatchCounts(t *testing.T, d model.Deployment, st *store.Sto
 		if w.Code != http.StatusOK {
 			t.Fatalf("%s: %d %s", p.Name, w.Code, w.Body)
 		}
-		said := projectPageCounts(t, w.Body.String())
+		counts := projectPageCounts(t, w.Body.String())
 		for _, issueType := range []string{"sast", "sca", "secrets"} {
-			packages += comparedWithCounts(t, said, func(group string) string { return p.Name + " " + issueType + " " + group }, issueType, func(ref string) *api.CountFindingsResponse {
+			packages += comparedWithCounts(t, counts, func(group string) string { return p.Name + " " + issueType + " " + group }, issueType, func(ref string) *api.CountFindingsResponse {
 				counted, err := client.CountFindings(t.Context(), d.Slug, api.CountFindingsQuery{
 					FindingsSelection: api.FindingsSelection{IssueType: []string{issueType}, Repos: []string{p.Name}, Status: []string{"open"}, Dedup: true, Ref: ref},
 					GroupBy:           []string{"severity", "ref", "dependency"},
@@ -88,9 +88,9 @@ func testProjectPagesMatchCounts(t *testing.T, d model.Deployment, st *store.Sto
 
 // comparedWithCounts compares the numbers of a product with the counts, on all branches or on one.
 // It returns the number of compared packages.
-func comparedWithCounts(t *testing.T, said map[string]string, what func(string) string, issueType string, count func(ref string) *api.CountFindingsResponse) (packages int) {
+func comparedWithCounts(t *testing.T, counts map[string]string, what func(string) string, issueType string, count func(ref string) *api.CountFindingsResponse) (packages int) {
 	all := count("")
-	if got := said[issueType+" open "]; got != fmt.Sprint(all.Total) {
+	if got := counts[issueType+" open "]; got != fmt.Sprint(all.Total) {
 		t.Errorf("%s open, the API counts %d", what(got), all.Total)
 	}
 	for _, group := range all.Groups {
@@ -98,7 +98,7 @@ func comparedWithCounts(t *testing.T, said map[string]string, what func(string) 
 			if group.GroupBy == "ref" { // with dedup, a branch has more findings than are counted for it
 				v.Count = count(v.Value).Total
 			}
-			got, shown := said[issueType+" "+group.GroupBy+" "+v.Value]
+			got, shown := counts[issueType+" "+group.GroupBy+" "+v.Value]
 			switch worst := group.GroupBy == "dependency"; {
 			case shown && got != fmt.Sprint(v.Count):
 				t.Errorf("%s %s: the page says %s, the API counts %d", what(group.GroupBy), v.Value, got, v.Count)
@@ -122,7 +122,7 @@ var (
 // projectPageCounts returns the numbers on a project's page, by product, group and value of their
 // links.
 func projectPageCounts(t *testing.T, page string) map[string]string {
-	said := map[string]string{}
+	counts := map[string]string{}
 	products := map[string]string{"findings": "sast", "vulnerabilities": "sca", "secrets": "secrets"}
 	for _, m := range countedLink.FindAllStringSubmatch(page, -1) {
 		to, err := url.Parse(html.UnescapeString(hrefOf.FindStringSubmatch(m[1])[1]))
@@ -135,14 +135,14 @@ func projectPageCounts(t *testing.T, page string) map[string]string {
 		}
 		switch kind := m[2]; kind {
 		case "open":
-			said[product+" open "] = n[1]
+			counts[product+" open "] = n[1]
 		case "low", "medium", "high", "critical":
-			said[product+" severity "+kind] = n[1]
+			counts[product+" severity "+kind] = n[1]
 		case "ref":
-			said[product+" ref "+q.Get("ref")] = n[1]
+			counts[product+" ref "+q.Get("ref")] = n[1]
 		case "package":
-			said[product+" dependency "+q.Get("dependencies")] = n[1]
+			counts[product+" dependency "+q.Get("dependencies")] = n[1]
 		}
 	}
-	return said
+	return counts
 }

@@ -147,9 +147,9 @@ func testDemoHistory(t *testing.T, d model.Deployment, st *store.Store) {
 		if err != nil {
 			return err
 		}
-		asked, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: model.ExceptionOfFindings, Limit: 10})
-		if err != nil || len(asked) != 1 || asked[0].State != model.ExceptionRequested || asked[0].CreatedBy.Name != "Sam Whitfield" {
-			t.Errorf("asked for is %+v, %v", asked, err)
+		requested, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{Kind: model.ExceptionOfFindings, Limit: 10})
+		if err != nil || len(requested) != 1 || requested[0].State != model.ExceptionRequested || requested[0].CreatedBy.Name != "Sam Whitfield" {
+			t.Errorf("asked for is %+v, %v", requested, err)
 		}
 		if err != nil {
 			return err

@@ -47,14 +47,14 @@ func testDemoHasViews(t *testing.T, d model.Deployment, st *store.Store) {
 	}
 	var warned bytes.Buffer
 	list := func(c cli.FindingsListCmd) (out []api.Finding, failed error) {
-		var said bytes.Buffer
+		var output bytes.Buffer
 		warned.Reset()
 		c.URL, c.Token, c.Output = site.URL, config.Secret(secret.Text), "json"
-		if failed = c.Run(&command.App{Ctx: t.Context(), Out: &said, Err: &warned, Clock: time.Now, Log: log, Getenv: os.Getenv, Environ: os.Environ, OpenInProcess: openInProcess}); failed != nil {
+		if failed = c.Run(&command.App{Ctx: t.Context(), Out: &output, Err: &warned, Clock: time.Now, Log: log, Getenv: os.Getenv, Environ: os.Environ, OpenInProcess: openInProcess}); failed != nil {
 			return nil, failed
 		}
-		if err := json.Unmarshal(said.Bytes(), &out); err != nil {
-			t.Fatalf("%s: %v", said.String(), err)
+		if err := json.Unmarshal(output.Bytes(), &out); err != nil {
+			t.Fatalf("%s: %v", output.String(), err)
 		}
 		return out, nil
 	}
@@ -101,7 +101,7 @@ func testDemoHasViews(t *testing.T, d model.Deployment, st *store.Store) {
 	if left, err := list(cli.FindingsListCmd{View: gone.View.Name}); err != nil || len(left) != 0 || !strings.Contains(warned.String(), `"Gone"`) {
 		t.Errorf("%d of a tag that is gone, %v, with the words %q", len(left), err, warned.String())
 	}
-	for said, c := range map[string]cli.FindingsListCmd{
+	for want, c := range map[string]cli.FindingsListCmd{
 		`saved view "nothing" not found`:         {View: "nothing"},
 		"cannot be combined with other filters":  {View: "Leaked", FindingFlags: cli.FindingFlags{Severity: []string{"high"}}},
 		"--view cannot be combined":              {View: "Leaked", Status: []string{"open"}},
@@ -109,8 +109,8 @@ func testDemoHasViews(t *testing.T, d model.Deployment, st *store.Store) {
 		"--sort does not apply to secrets":       {View: "Leaked", Sort: "due"},
 		"sorts only issue_type":                  {Type: "sast", Sort: "epss"},
 	} {
-		if _, err := list(c); err == nil || !strings.Contains(err.Error(), said) {
-			t.Errorf("%+v: %v, want %q", c, err, said)
+		if _, err := list(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", c, err, want)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestFaultsDamagedPages(t *testing.T) {
 	if err != nil || len(pages) < 50 {
 		t.Fatalf("there are %d pages, %v", len(pages), err)
 	}
-	whole, err := os.ReadFile(filepath.Join(dir, store.FileName))
+	intact, err := os.ReadFile(filepath.Join(dir, store.FileName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,31 +44,31 @@ func TestFaultsDamagedPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	right := answersOn(t, whole, keys, token)
+	right := answersOn(t, intact, keys, token)
 	for path, a := range right {
 		if a.status != http.StatusOK {
 			t.Fatalf("undamaged, %s answers %d: %.200s", path, a.status, a.text)
 		}
 	}
-	said := 0
+	reportedPages := 0
 	for _, page := range pages {
-		damaged := slices.Clone(whole)
+		damaged := slices.Clone(intact)
 		copy(damaged[(page.Root-1)*page.Size:], strings.Repeat("\xa5", 64))
 		got := answersOn(t, damaged, keys, token)
-		says := got == nil || strings.Contains(got["/readyz"].text, "damaged")
-		if says {
-			said++
+		reported := got == nil || strings.Contains(got["/readyz"].text, "damaged")
+		if reported {
+			reportedPages++
 		}
 		for path, a := range got {
 			if path == "/readyz" || a == right[path] || a.status == http.StatusServiceUnavailable && strings.Contains(a.text, "damaged") {
 				continue
 			}
-			if !says || a.status == http.StatusInternalServerError {
-				t.Errorf("%s is damaged: %s answers %d, said %v: %.200s", page.Name, path, a.status, says, a.text)
+			if !reported || a.status == http.StatusInternalServerError {
+				t.Errorf("%s is damaged: %s answers %d, said %v: %.200s", page.Name, path, a.status, reported, a.text)
 			}
 		}
 	}
-	t.Logf("%d tables and indexes damaged one by one; it was said of %d", len(pages), said)
+	t.Logf("%d tables and indexes damaged one by one; it was said of %d", len(pages), reportedPages)
 }
 
 type answered struct {

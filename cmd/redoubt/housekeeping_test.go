@@ -22,8 +22,8 @@ func TestHousekeepingEndsExceptions(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			clock := storetest.NewClock()
-			var said bytes.Buffer
-			s := &service{store: storetest.Open(t, storetest.Database(t, engine, clock)), log: slog.New(slog.NewTextHandler(&said, nil))}
+			var logged bytes.Buffer
+			s := &service{store: storetest.Open(t, storetest.Database(t, engine, clock)), log: slog.New(slog.NewTextHandler(&logged, nil))}
 			d := storetest.Deployment(t, s.store)
 			update := func(fn func(context.Context, *store.Tx) error) {
 				t.Helper()
@@ -70,14 +70,14 @@ func TestHousekeepingEndsExceptions(t *testing.T) {
 			}
 			clock.Advance(23 * time.Hour)
 			end()
-			if now, trail := state(); now.State != model.TriageIgnored || len(trail) != 1 || said.Len() > 0 {
-				t.Fatalf("before its end: %+v, %d lines, said %q", now, len(trail), &said)
+			if now, trail := state(); now.State != model.TriageIgnored || len(trail) != 1 || logged.Len() > 0 {
+				t.Fatalf("before its end: %+v, %d lines, said %q", now, len(trail), &logged)
 			}
 			clock.Advance(2 * time.Hour)
 			end()
 			now, trail := state()
-			if now.State != model.TriageReopened || len(trail) != 2 || trail[1].By != made.Actor() || trail[1].Note == "" || !strings.Contains(said.String(), "findings=1") {
-				t.Errorf("after its end: %+v, trail %+v, said %q", now, trail, &said)
+			if now.State != model.TriageReopened || len(trail) != 2 || trail[1].By != made.Actor() || trail[1].Note == "" || !strings.Contains(logged.String(), "findings=1") {
+				t.Errorf("after its end: %+v, trail %+v, said %q", now, trail, &logged)
 			}
 			end()
 			if _, trail := state(); len(trail) != 2 {

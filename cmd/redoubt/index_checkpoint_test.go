@@ -75,8 +75,8 @@ func (r *restarted) reports(n int, path string, want int) {
 	})
 }
 
-// said checks whether the last server loaded the index from its checkpoint.
-func (r *restarted) said(want bool) {
+// wantCheckpointRead checks whether the last server loaded the index from its checkpoint.
+func (r *restarted) wantCheckpointRead(want bool) {
 	r.t.Helper()
 	if got := strings.Contains(r.log.String(), "index read from its checkpoint"); got != want {
 		r.t.Errorf("the index was read from its checkpoint: %v, want %v\n%s", got, want, r.log)
@@ -93,16 +93,16 @@ func TestServerResumesFromCheckpoint(t *testing.T) {
 				r.storage.DatabaseURL = config.Secret(storetest.Empty(t, engine).DatabaseURL)
 			}
 			r.reports(checkpointFrom+100, "first", checkpointFrom+100)
-			r.said(false)
+			r.wantCheckpointRead(false)
 			r.reports(3, "second", checkpointFrom+103)
-			r.said(true)
+			r.wantCheckpointRead(true)
 			r.reports(0, "", checkpointFrom+103)
-			r.said(true)
+			r.wantCheckpointRead(true)
 			if err := os.RemoveAll(r.storage.IndexPath()); err != nil {
 				t.Fatal(err)
 			}
 			r.reports(0, "", checkpointFrom+103)
-			r.said(false)
+			r.wantCheckpointRead(false)
 		})
 	}
 }
@@ -118,7 +118,7 @@ func TestRestoredBackupIgnoresPreviousCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.reports(20, "lost", checkpointFrom+20)
-	r.said(true)
+	r.wantCheckpointRead(true)
 	for _, name := range []string{store.FileName + "-wal", store.FileName + "-shm"} {
 		_ = os.Remove(filepath.Join(r.storage.Data, name)) // there may be none
 	}
@@ -127,9 +127,9 @@ func TestRestoredBackupIgnoresPreviousCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.reports(10, "other", checkpointFrom+10)
-	r.said(false)
+	r.wantCheckpointRead(false)
 	r.reports(0, "", checkpointFrom+10)
-	r.said(true)
+	r.wantCheckpointRead(true)
 }
 
 // TestDeletedDeploymentRemovesCheckpoint checks that the checkpoint of a deleted deployment is
@@ -182,7 +182,7 @@ func TestWriteOnlyServerWritesCheckpoint(t *testing.T) {
 		r.await("index loaded")
 	})
 	r.reports(0, "", checkpointFrom+100)
-	r.said(true)
+	r.wantCheckpointRead(true)
 }
 
 // TestTwoServersOnOneDataDirectory checks that each server immediately returns findings stored by the

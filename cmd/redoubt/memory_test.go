@@ -8,24 +8,24 @@ import (
 )
 
 func TestProcessMemory(t *testing.T) {
-	tells := func(bytes uint64) func() (uint64, error) {
+	returns := func(bytes uint64) func() (uint64, error) {
 		return func() (uint64, error) { return bytes, nil }
 	}
 	silent := func() (uint64, error) { return 0, errors.New("no limit") }
 	for _, c := range []struct {
-		name  string
-		limit int64
-		told  []func() (uint64, error)
-		want  int64
+		name    string
+		limit   int64
+		sources []func() (uint64, error)
+		want    int64
 	}{
-		{"the machine's", math.MaxInt64, []func() (uint64, error){tells(64 << 30), silent}, 64 << 30},
-		{"a container's", math.MaxInt64, []func() (uint64, error){tells(64 << 30), tells(2 << 30)}, 2 << 30},
-		{"a container's of more than there is", math.MaxInt64, []func() (uint64, error){tells(8 << 30), tells(1 << 62)}, 8 << 30},
-		{"one without a bound", math.MaxInt64, []func() (uint64, error){tells(8 << 30), tells(math.MaxUint64)}, 8 << 30},
-		{"Go's own limit", 300 << 20, []func() (uint64, error){tells(64 << 30), tells(2 << 30)}, 300 << 20},
-		{"nothing told", math.MaxInt64, []func() (uint64, error){silent, tells(0)}, 4 << 30},
+		{"the machine's", math.MaxInt64, []func() (uint64, error){returns(64 << 30), silent}, 64 << 30},
+		{"a container's", math.MaxInt64, []func() (uint64, error){returns(64 << 30), returns(2 << 30)}, 2 << 30},
+		{"a container's of more than there is", math.MaxInt64, []func() (uint64, error){returns(8 << 30), returns(1 << 62)}, 8 << 30},
+		{"one without a bound", math.MaxInt64, []func() (uint64, error){returns(8 << 30), returns(math.MaxUint64)}, 8 << 30},
+		{"Go's own limit", 300 << 20, []func() (uint64, error){returns(64 << 30), returns(2 << 30)}, 300 << 20},
+		{"nothing told", math.MaxInt64, []func() (uint64, error){silent, returns(0)}, 4 << 30},
 	} {
-		if got := memoryOf(c.limit, c.told...); got != c.want {
+		if got := memoryOf(c.limit, c.sources...); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
@@ -38,7 +38,7 @@ func TestMemoryIsLimited(t *testing.T) {
 	if limit != memory && limit != memory/10*9 { // GOMEMLIMIT, or the default
 		t.Errorf("of %d bytes Go may take %d", memory, limit)
 	}
-	if again := ownMemory(); again != memory || debug.SetMemoryLimit(-1) != limit {
-		t.Errorf("asked again it is %d with a limit of %d", again, debug.SetMemoryLimit(-1))
+	if second := ownMemory(); second != memory || debug.SetMemoryLimit(-1) != limit {
+		t.Errorf("asked again it is %d with a limit of %d", second, debug.SetMemoryLimit(-1))
 	}
 }

@@ -125,7 +125,7 @@ func (s *idleServers) waitUntilIdle(most int) {
 			return
 		}
 	}
-	s.t.Fatalf("the servers do not come to rest:\n%s", s.nodes[0].said)
+	s.t.Fatalf("the servers do not come to rest:\n%s", s.nodes[0].stderr)
 }
 
 // scanFails stores a failed scan as another process would.
@@ -165,17 +165,17 @@ func TestIdleServersExecuteFewStatements(t *testing.T) {
 			s := newIdle(t, c.engine, c.servers, c.flags...)
 			most := c.servers * int(idleFor/time.Second)
 			s.waitUntilIdle(most)
-			var asked []int
+			var statements []int
 			for range 3 { // one of them may include periodic work of each minute
 				before := s.count()
 				time.Sleep(idleFor)
-				asked = append(asked, s.count()-before)
-				if slices.Min(asked) <= most {
+				statements = append(statements, s.count()-before)
+				if slices.Min(statements) <= most {
 					break
 				}
 			}
-			if n := slices.Min(asked); n > most || n == 0 {
-				t.Errorf("they asked the database %d times in %s each, at most %d were to be", asked, idleFor, most)
+			if n := slices.Min(statements); n > most || n == 0 {
+				t.Errorf("they asked the database %d times in %s each, at most %d were to be", statements, idleFor, most)
 			}
 		})
 	}

@@ -31,14 +31,14 @@ type balancer struct {
 }
 
 type backend struct {
-	url     string
-	ready   atomic.Bool
-	passing *httputil.ReverseProxy
-	taken   atomic.Int64 // requests
+	url      string
+	ready    atomic.Bool
+	passing  *httputil.ReverseProxy
+	requests atomic.Int64 // requests
 }
 
-// lookAfter is the polling interval of the balancer.
-const lookAfter = 100 * time.Millisecond
+// pollInterval is the polling interval of the balancer.
+const pollInterval = 100 * time.Millisecond
 
 func newBalancer(t *testing.T, nodes []*node) *balancer {
 	t.Helper()
@@ -73,7 +73,7 @@ func (b *backend) watch(ctx context.Context) {
 			res.Body.Close()
 		}
 		b.ready.Store(err == nil && res.StatusCode == http.StatusOK)
-		time.Sleep(lookAfter)
+		time.Sleep(pollInterval)
 	}
 }
 
@@ -88,7 +88,7 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for range b.backends {
 		one := b.backends[int(b.next.Add(1))%len(b.backends)]
 		if one.ready.Load() {
-			one.taken.Add(1)
+			one.requests.Add(1)
 			one.passing.ServeHTTP(w, r)
 			return
 		}
@@ -176,7 +176,7 @@ func TestRollingRestart(t *testing.T) {
 		t.Errorf("%d imports were done meanwhile", len(imported))
 	}
 	t.Logf("%d requests failed; %d imports, and of requests the servers took %d, %d and %d", len(b.failed), len(imported),
-		b.backends[0].taken.Load(), b.backends[1].taken.Load(), b.backends[2].taken.Load())
+		b.backends[0].requests.Load(), b.backends[1].requests.Load(), b.backends[2].requests.Load())
 }
 
 // TestSecondSignalTerminatesImmediately sends two signals to a server with a grace period of five minutes.
@@ -185,9 +185,9 @@ func TestSecondSignalTerminatesImmediately(t *testing.T) {
 	t.Parallel()
 	n := &node{t: t, url: "http://" + freeAddress(t), flags: []string{"--data", t.TempDir(), "--deployment", "acme", "--drain", "5m"}}
 	n.start()
-	for end := time.Now().Add(programtest.WaitAtMost); !strings.Contains(n.told.String(), "/setup/"); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(programtest.WaitAtMost); !strings.Contains(n.stdout.String(), "/setup/"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("the start is never done:\n%s", n.said)
+			t.Fatalf("the start is never done:\n%s", n.stderr)
 		}
 	}
 	if err := n.server.Process.Signal(syscall.SIGTERM); err != nil {
@@ -200,6 +200,6 @@ func TestSecondSignalTerminatesImmediately(t *testing.T) {
 	select {
 	case <-n.ended:
 	case <-time.After(programtest.WaitAtMost):
-		t.Errorf("the server goes on:\n%s", n.said)
+		t.Errorf("the server goes on:\n%s", n.stderr)
 	}
 }

@@ -36,8 +36,8 @@ type node struct {
 	env    []string // in addition to the test's environment
 	server *exec.Cmd
 	ended  chan error
-	said   *programtest.Output
-	told   programtest.Output // standard output of the first start
+	stderr *programtest.Output
+	stdout programtest.Output // standard output of the first start
 }
 
 // freeAddress returns an unused address.
@@ -61,8 +61,8 @@ func (n *node) start() {
 func (n *node) launch() {
 	n.t.Helper()
 	args := append([]string{"serve", "--addr", strings.TrimPrefix(n.url, "http://"), "--log-format", "text"}, n.flags...)
-	n.server, n.said, n.ended = exec.Command("redoubt", args...), &programtest.Output{}, make(chan error, 1)
-	n.server.Stdout, n.server.Stderr = &n.told, n.said
+	n.server, n.stderr, n.ended = exec.Command("redoubt", args...), &programtest.Output{}, make(chan error, 1)
+	n.server.Stdout, n.server.Stderr = &n.stdout, n.stderr
 	n.server.Env = append(os.Environ(), n.env...)
 	if err := n.server.Start(); err != nil {
 		n.t.Fatal(err)
@@ -81,7 +81,7 @@ func (n *node) status(want int) (body string) {
 		if err != nil {
 			select {
 			case err := <-n.ended:
-				n.t.Fatalf("the server ended with %v:\n%s", err, n.said)
+				n.t.Fatalf("the server ended with %v:\n%s", err, n.stderr)
 			default:
 				continue
 			}
@@ -92,7 +92,7 @@ func (n *node) status(want int) (body string) {
 			return string(text)
 		}
 	}
-	n.t.Fatalf("the server's readiness is never %d:\n%s", want, n.said)
+	n.t.Fatalf("the server's readiness is never %d:\n%s", want, n.stderr)
 	return ""
 }
 
@@ -103,7 +103,7 @@ func (n *node) stop() {
 		n.t.Fatal(err)
 	}
 	if err := <-n.ended; err != nil {
-		n.t.Errorf("the server ended with %v:\n%s", err, n.said)
+		n.t.Errorf("the server ended with %v:\n%s", err, n.stderr)
 	}
 }
 
@@ -144,39 +144,39 @@ func newSeveral(t *testing.T, flags ...string) *several {
 // firstToken returns the token that one of the servers prints. No other server must replace it.
 func (s *several) firstToken() (token string) {
 	s.t.Helper()
-	done := func(n *node) bool { return strings.Contains(n.told.String(), "/setup/") } // printed after the token
+	done := func(n *node) bool { return strings.Contains(n.stdout.String(), "/setup/") } // printed after the token
 	for end := time.Now().Add(programtest.WaitAtMost); slices.ContainsFunc(s.nodes, func(n *node) bool { return !done(n) }); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			for _, n := range s.nodes {
-				s.t.Logf("%s told %q and said\n%s", n.url, n.told.String(), n.said)
+				s.t.Logf("%s told %q and said\n%s", n.url, n.stdout.String(), n.stderr)
 			}
 			s.t.Fatal("not all servers finish their start")
 		}
 	}
-	told := 0
+	printed := 0
 	for _, n := range s.nodes {
-		if found := toldToken.FindString(n.told.String()); found != "" {
+		if found := tokenPattern.FindString(n.stdout.String()); found != "" {
 			token = found
-			told++
+			printed++
 		}
 	}
-	if told != 1 {
-		s.t.Fatalf("%d of the servers told a first token", told)
+	if printed != 1 {
+		s.t.Fatalf("%d of the servers told a first token", printed)
 	}
 	return token
 }
 
-// toldToken matches a token in the output of a first start.
-var toldToken = regexp.MustCompile(`\brdt_\w+`)
+// tokenPattern matches a token in the output of a first start.
+var tokenPattern = regexp.MustCompile(`\brdt_\w+`)
 
 func (s *several) command(args ...string) string {
 	s.t.Helper()
 	cmd := exec.Command("redoubt", append(args, "--database-url", string(s.on.DatabaseURL), "--data", s.on.Data)...)
-	var said strings.Builder
-	cmd.Stderr = &said
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		s.t.Fatalf("redoubt %v: %v\n%s", args, err, said.String())
+		s.t.Fatalf("redoubt %v: %v\n%s", args, err, stderr.String())
 	}
 	return strings.TrimSpace(string(out))
 }
@@ -189,11 +189,11 @@ func (s *several) mint(name string) string {
 // at returns a client of one of the servers, by index modulo their number.
 func (s *several) at(i int) *api.Client { return client(s.nodes[i%len(s.nodes)].url, s.token) }
 
-// holds reads the database.
-func (s *several) holds(look func(context.Context, *store.Tx) error) {
+// view reads the database.
+func (s *several) view(read func(context.Context, *store.Tx) error) {
 	s.t.Helper()
 	a := &command.App{Ctx: s.t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ}
-	if err := (command.Tenant{Storage: s.on}).View(a, look); err != nil {
+	if err := (command.Tenant{Storage: s.on}).View(a, read); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -344,7 +344,7 @@ func (s *several) exportsOnce() {
 		})
 	}
 	group.Wait()
-	s.holds(func(ctx context.Context, tx *store.Tx) error {
+	s.view(func(ctx context.Context, tx *store.Tx) error {
 		jobs, err := tx.Jobs(ctx, "sbom", 100)
 		for _, j := range jobs {
 			if j.State != model.JobDone || j.Claim != 1 || j.Attempt != 1 {
@@ -359,20 +359,20 @@ func (s *several) exportsOnce() {
 }
 
 // exports requests an export from one server and downloads it from another.
-func (s *several) exports(asked, taken *api.Client) {
-	job, err := asked.CreateSBOMExport(s.t.Context(), "acme", api.CreateSBOMExportRequest{})
+func (s *several) exports(creator, reader *api.Client) {
+	job, err := creator.CreateSBOMExport(s.t.Context(), "acme", api.CreateSBOMExportRequest{})
 	if err != nil {
 		s.t.Error(err)
 		return
 	}
 	for end := time.Now().Add(programtest.WaitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		status, err := taken.GetSBOMExport(s.t.Context(), "acme", job.TaskToken)
+		status, err := reader.GetSBOMExport(s.t.Context(), "acme", job.TaskToken)
 		if err != nil {
 			s.t.Error(err)
 			return
 		}
 		if status.Status == "SBOM_EXPORT_STATUS_COMPLETED" {
-			if _, _, err := taken.DownloadSBOM(s.t.Context(), status.DownloadURL); err != nil {
+			if _, _, err := reader.DownloadSBOM(s.t.Context(), status.DownloadURL); err != nil {
 				s.t.Errorf("an address that another server signed: %v", err)
 			}
 			return
@@ -419,7 +419,7 @@ func (s *several) isReplaced() {
 		s.t.Fatal(err)
 	}
 	for i, n := range s.nodes {
-		n.said.Wait(s.t, "of a newer redoubt")
+		n.stderr.Wait(s.t, "of a newer redoubt")
 		n.status(http.StatusServiceUnavailable)
 		for what, err := range map[string]error{
 			"a read":  errOf(s.at(i).ListFindings(s.t.Context(), "acme", api.FindingsQuery{})),

@@ -71,8 +71,8 @@ func TestSIGHUPReloadsCertificate(t *testing.T) {
 		{Addr: "127.0.0.1:0", TLSCert: certFile, TLSKey: keyFile, ShutdownTimeout: 5 * time.Second},
 		{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second},
 	} {
-		said, want := &programtest.Output{}, "there is no certificate to reload"
-		s, stop := startServiceOn(t, c, config.Storage{Data: t.TempDir()}, slog.New(slog.NewTextHandler(said, nil)), func(*command.App, *service) error { return nil })
+		logged, want := &programtest.Output{}, "there is no certificate to reload"
+		s, stop := startServiceOn(t, c, config.Storage{Data: t.TempDir()}, slog.New(slog.NewTextHandler(logged, nil)), func(*command.App, *service) error { return nil })
 		if s.pair != nil {
 			// With the same modification time, only the signal causes a reload.
 			writeCertificate(t, dir, 2, s.pair.stamp[0])
@@ -81,7 +81,7 @@ func TestSIGHUPReloadsCertificate(t *testing.T) {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
-		said.Wait(t, want)
+		logged.Wait(t, want)
 		stop()
 	}
 }
@@ -127,22 +127,22 @@ func TestInterruptedFirstStart(t *testing.T) {
 func TestStartSurvivesDatabaseOutage(t *testing.T) {
 	database := storetest.Empty(t, "postgres")
 	proxy, through := storetest.Through(t, database)
-	said, told := &programtest.Output{}, &programtest.Output{}
+	logged, stdout := &programtest.Output{}, &programtest.Output{}
 	file := filepath.Join(t.TempDir(), "ready.json")
 	c := serveCmd{Deployment: "acme", Server: config.Server{ReadyFile: file}}
 	var steps *starting
 	s, stop := startServiceOn(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second},
-		config.Storage{Data: t.TempDir(), DatabaseURL: config.Secret(through.DatabaseURL), DatabaseTimeout: time.Second, KeyFile: filepath.Join(t.TempDir(), "key")}, slog.New(slog.NewTextHandler(said, nil)),
+		config.Storage{Data: t.TempDir(), DatabaseURL: config.Secret(through.DatabaseURL), DatabaseTimeout: time.Second, KeyFile: filepath.Join(t.TempDir(), "key")}, slog.New(slog.NewTextHandler(logged, nil)),
 		func(a *command.App, s *service) error {
 			if steps == nil {
 				proxy.Refuse()
 				steps = &starting{serveCmd: c, service: s}
 			}
-			a.Out = told
+			a.Out = stdout
 			return steps.finishStart(a)
 		})
 	defer stop()
-	said.Wait(t, "retries until the database is available")
+	logged.Wait(t, "retries until the database is available")
 	res, err := http.Get(s.baseURL() + "/readyz")
 	if err != nil {
 		t.Fatal(err)
@@ -151,9 +151,9 @@ func TestStartSurvivesDatabaseOutage(t *testing.T) {
 		t.Errorf("without a database readiness is %d", res.StatusCode)
 	}
 	proxy.Resume()
-	said.Wait(t, "the start is complete")
-	if told.String() == "" {
-		t.Errorf("the output does not name the ready file:\n%s", told)
+	logged.Wait(t, "the start is complete")
+	if stdout.String() == "" {
+		t.Errorf("the output does not name the ready file:\n%s", stdout)
 	}
 	if r := waitReady(t, file, nil); r.SetupURL == "" || r.Token == "" || r.DeploymentSlug != "acme" {
 		t.Errorf("the ready file holds %+v", r)
@@ -181,14 +181,14 @@ func TestDamageIsReportedAtStart(t *testing.T) {
 	if err := errors.Join(err, file.Close()); err != nil {
 		t.Fatal(err)
 	}
-	said := &programtest.Output{}
-	s, stop := startServiceOn(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second}, config.Storage{Data: dir}, slog.New(slog.NewTextHandler(said, nil)),
+	logged := &programtest.Output{}
+	s, stop := startServiceOn(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second}, config.Storage{Data: dir}, slog.New(slog.NewTextHandler(logged, nil)),
 		func(a *command.App, s *service) error {
 			s.checkFile(a.Ctx)
 			return nil
 		})
 	defer stop()
-	said.Wait(t, "the database is damaged")
+	logged.Wait(t, "the database is damaged")
 	res, err := http.Get(s.baseURL() + "/readyz")
 	if err != nil {
 		t.Fatal(err)

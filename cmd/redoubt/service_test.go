@@ -143,8 +143,8 @@ func startServiceOn(t *testing.T, c config.Server, on config.Storage, log *slog.
 // TestStopDuringStart checks that a service stopped during its start ends without an
 // error and logs none.
 func TestStopDuringStart(t *testing.T) {
-	var said programtest.Output
-	log := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	var logged programtest.Output
+	log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ctx, cancel := context.WithCancel(t.Context())
 	on := config.Storage{Data: t.TempDir()}
 	a := &command.App{Ctx: ctx, Out: io.Discard, Err: io.Discard, Clock: time.Now, Log: log, Getenv: os.Getenv, Environ: os.Environ}
@@ -164,8 +164,8 @@ func TestStopDuringStart(t *testing.T) {
 	}); err != nil {
 		t.Errorf("it ends with %v", err)
 	}
-	if said.String() != "" {
-		t.Errorf("it logs %s", said.String())
+	if logged.String() != "" {
+		t.Errorf("it logs %s", logged.String())
 	}
 }
 
@@ -181,15 +181,15 @@ func TestStopRespondsToInterruptedRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, answered, stopped, wrote := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	locked, answered, stopped, wrote := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		wrote <- s.store.Update(context.Background(), d.ID, model.Actor{Kind: "cli"}, func(context.Context, *store.Tx) error {
-			close(held)
+			close(locked)
 			<-answered
 			return nil
 		})
 	}()
-	<-held
+	<-locked
 	stopping := func() { // the server requests the body: the handler is running
 		go func() {
 			stop()
@@ -285,18 +285,18 @@ func TestTidyDeletesOldResponses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := func() error {
+	stored := func() error {
 		return s.store.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.StoredAnswer(ctx, "k")
 			return err
 		})
 	}
 	s.cleanDeployments(t.Context(), time.Now().Add(model.AnswerRetention-time.Hour))
-	if err := kept(); err != nil {
+	if err := stored(); err != nil {
 		t.Errorf("before its day was over: %v", err)
 	}
 	s.cleanDeployments(t.Context(), time.Now().Add(model.AnswerRetention+time.Hour))
-	if err := kept(); !errors.Is(err, model.ErrNotFound) {
+	if err := stored(); !errors.Is(err, model.ErrNotFound) {
 		t.Errorf("after its day: %v", err)
 	}
 }
@@ -320,18 +320,18 @@ func TestTidyDeletesExpiredGrants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := func() error {
+	stored := func() error {
 		return s.store.View(t.Context(), d.ID, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.OAuthGrantByCode(ctx, []byte("code"))
 			return err
 		})
 	}
 	s.cleanDeployments(t.Context(), time.Now().Add(time.Hour))
-	if err := kept(); err != nil {
+	if err := stored(); err != nil {
 		t.Errorf("before it is over: %v", err)
 	}
 	s.cleanDeployments(t.Context(), time.Now().Add(25*time.Hour))
-	if err := kept(); !errors.Is(err, model.ErrNotFound) {
+	if err := stored(); !errors.Is(err, model.ErrNotFound) {
 		t.Errorf("after it is over: %v", err)
 	}
 }

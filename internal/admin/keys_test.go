@@ -111,8 +111,8 @@ func TestKeyFileCorruptionIsReported(t *testing.T) {
 		if err := os.WriteFile(c.KeyPath(), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		again, err := command.OpenKeys(a, c, st)
-		if err != nil || !bytes.Equal(again.Secret, ring.Secret) {
+		reopened, err := command.OpenKeys(a, c, st)
+		if err != nil || !bytes.Equal(reopened.Secret, ring.Secret) {
 			t.Errorf("with the file as it was: %v", err)
 		}
 		if after, err := command.StoredSetting(a, st, command.KeyCheck); err != nil || !bytes.Equal(after, check) {

@@ -22,9 +22,9 @@ type stall struct {
 	exploited []string
 }
 
-func (s stall) EachAdvisorySummary(_ context.Context, take func(model.AdvisorySummary)) error {
+func (s stall) EachAdvisorySummary(_ context.Context, yield func(model.AdvisorySummary)) error {
 	for _, c := range s.cards {
-		take(c)
+		yield(c)
 	}
 	return nil
 }
@@ -118,16 +118,16 @@ func TestCatalogMatchesModel(t *testing.T) {
 			Exploited: rapid.Bool().Draw(t, "by exploited"), Malicious: rapid.Bool().Draw(t, "by malicious"), Affecting: rapid.Bool().Draw(t, "affecting"),
 			Present: map[int64]advisory.Presence{}, Skip: rapid.IntRange(0, 4).Draw(t, "skip"), Size: rapid.IntRange(1, 5).Draw(t, "size"),
 		}
-		for _, card := range s.cards {
+		for _, summary := range s.cards {
 			if n := rapid.IntRange(0, 3).Draw(t, "here"); n > 0 {
-				q.Present[card.Group] = advisory.Presence{Findings: n, Projects: 1 + n/2}
+				q.Present[summary.Group] = advisory.Presence{Findings: n, Projects: 1 + n/2}
 			}
 		}
 		want := s.matching(q)
 		slices.SortFunc(want, s.order(q))
 		found := advisory.SearchResult{Total: len(want), Severities: map[model.Severity]int{}, Ecosystems: map[string]int{}}
-		for _, card := range want[min(q.Skip, len(want)):min(q.Skip+q.Size, len(want))] {
-			found.Groups = append(found.Groups, card.Group)
+		for _, summary := range want[min(q.Skip, len(want)):min(q.Skip+q.Size, len(want))] {
+			found.Groups = append(found.Groups, summary.Group)
 		}
 		s.counts(q, &found)
 		if diff := gocmp.Diff(found, c.Search(q)); diff != "" {

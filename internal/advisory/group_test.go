@@ -73,9 +73,9 @@ func TestRegroupProperties(t *testing.T) {
 				t.Fatalf("group %d became part of another and has records: %v %v", gone, groups, merged)
 			}
 		}
-		again, more, _ := Regroup(members, func() (int64, error) { return 0, errors.New("needs a new group") })
-		if !maps.Equal(groups, again) || len(more) > 0 {
-			t.Fatalf("again: %v, then %v", groups, again)
+		second, more, _ := Regroup(members, func() (int64, error) { return 0, errors.New("needs a new group") })
+		if !maps.Equal(groups, second) || len(more) > 0 {
+			t.Fatalf("again: %v, then %v", groups, second)
 		}
 	})
 }

@@ -26,12 +26,12 @@ func (o countedOrder) Scale(versions []string) func(string) (int, bool) {
 	for _, v := range versions {
 		on[v] = true
 	}
-	place := o.Order.Scale(versions)
+	scale := o.Order.Scale(versions)
 	return func(v string) (int, bool) {
 		if !on[v] {
 			*o.parsed++
 		}
-		return place(v)
+		return scale(v)
 	}
 }
 

@@ -27,16 +27,16 @@ func TestMatchReadsOnlyRequiredPackages(t *testing.T) {
 	s := advised(t)
 	s.scores = map[string]model.EPSS{"CVE-2024-0002": {Score: 0.5}, "CVE-2024-0009": {Score: 0.25}}
 	out := match(t, advisory.NewLibrary(orders), s, nil)
-	var told []string
+	var got []string
 	for _, m := range out.Matches {
 		score := "none"
 		if m.Dependency.EPSS != nil {
 			score = fmt.Sprint(m.Dependency.EPSS.Score)
 		}
-		told = append(told, fmt.Sprint(m.Dependency.Lockfile, " ", m.Dependency.Package, " ", m.Dependency.Version, " ", score))
+		got = append(got, fmt.Sprint(m.Dependency.Lockfile, " ", m.Dependency.Package, " ", m.Dependency.Version, " ", score))
 	}
-	if want := []string{"l a 1.0.0 0.5", "l b 1.0.0 none", "m a 2.0.0 0.5"}; !slices.Equal(told, want) {
-		t.Errorf("%v, want %v", told, want)
+	if want := []string{"l a 1.0.0 0.5", "l b 1.0.0 none", "m a 2.0.0 0.5"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 	if want := []string{"CVE-2024-0001", "CVE-2024-0002", "CVE-2024-0009"}; !slices.Equal(s.scored, want) {
 		t.Errorf("asked for the scores of %v", s.scored)

@@ -182,8 +182,8 @@ func TestVerdictsMatchModel(t *testing.T) {
 			}
 		}
 		entry, m := entryOf(ecosystem, groups...), naive{version.OrderOf(ecosystem)}
-		asked := rapid.Permutation(slices.Concat(modelVersions, modelVersions, []string{"0.5", "1.0.1", "1.5.0-x", "99", "", "git+ssh://x"})).Draw(t, "asked")
-		for _, v := range asked {
+		queried := rapid.Permutation(slices.Concat(modelVersions, modelVersions, []string{"0.5", "1.0.1", "1.5.0-x", "99", "", "git+ssh://x"})).Draw(t, "asked")
+		for _, v := range queried {
 			normal := v
 			if ecosystem == "Go" {
 				normal = modelGoVersion(v)

@@ -121,8 +121,8 @@ func TestReadEPSS(t *testing.T) {
 	z := gzip.NewWriter(&packed)
 	fmt.Fprint(z, text)
 	z.Close()
-	if again, _, err := readScores(packed.String()); err != nil || !cmp.Equal(scores, again) {
-		t.Errorf("packed: %v %v", again, err)
+	if second, _, err := readScores(packed.String()); err != nil || !cmp.Equal(scores, second) {
+		t.Errorf("packed: %v %v", second, err)
 	}
 	for _, bad := range []string{"", "cve,score\n", "\x1f\x8bnot gzip"} {
 		if _, _, err := readScores(bad); err == nil {
@@ -166,9 +166,9 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Decode(a)
-		if err != nil || again.ID != r.ID {
-			t.Fatalf("%v: stored %+v, read %+v", err, r, again)
+		decoded, err := Decode(a)
+		if err != nil || decoded.ID != r.ID {
+			t.Fatalf("%v: stored %+v, read %+v", err, r, decoded)
 		}
 		v, err := NewVulnerability(model.AdvisoryGroup{ID: 1, Records: []model.Advisory{a}})
 		if err != nil || v.Shown == "" || v.Rule().Name == "" {

@@ -199,7 +199,7 @@ func TestConfiguration(t *testing.T) {
 	const unique = "8c0019b7-2a37-4477-b289-ca93cdf3ffb4"
 	w.begin("error")
 	text := w.ok("GET", "/api/cli/v2/scans/"+unique+"/config", nil)
-	var told struct {
+	var response struct {
 		Status string
 		Config struct {
 			Rules struct {
@@ -213,20 +213,20 @@ func TestConfiguration(t *testing.T) {
 		}
 		Params map[string]any `json:"engine_params"`
 	}
-	if err := json.Unmarshal([]byte(text), &told); err != nil {
+	if err := json.Unmarshal([]byte(text), &response); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, r := range told.Config.Rules.Rules {
+	for _, r := range response.Config.Rules.Rules {
 		names = append(names, r.ID)
 		if actions, ok := r.Metadata["dev.semgrep.actions"].([]any); !ok || len(actions) != 0 {
 			t.Errorf("%s is served with the actions %v", r.ID, r.Metadata["dev.semgrep.actions"])
 		}
 	}
-	w.same("status", "success", told.Status)
+	w.same("status", "success", response.Status)
 	w.same("rules", []string{"eqeq", "js-eval", "taint-x", "sca-probe", "sca-reach", "hardcoded-token", "sca-lodash", "sca-smallvec", "redoubt.lockfiles"}, names)
-	if len(told.Config.Match) != 1 || !strings.HasPrefix(told.Config.Match[0], "56a78fb44c") || len(told.Config.Syntactic) != 1 || told.Params == nil {
-		t.Errorf("ignored: %v %v; params %v", told.Config.Match, told.Config.Syntactic, told.Params)
+	if len(response.Config.Match) != 1 || !strings.HasPrefix(response.Config.Match[0], "56a78fb44c") || len(response.Config.Syntactic) != 1 || response.Params == nil {
+		t.Errorf("ignored: %v %v; params %v", response.Config.Match, response.Config.Syntactic, response.Params)
 	}
 	older := w.ok("POST", "/api/cli/scans", w.recorded("error/1-scans.json"))
 	for _, member := range []string{`"info":{"id":`, `"config":{"rules":`, `"engine_params":{}`} {

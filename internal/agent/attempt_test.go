@@ -91,9 +91,9 @@ func TestRejectedRunsAreStored(t *testing.T) {
 			}
 		}
 		own, stray := w.attempts()
-		told := map[string]string{}
+		reported := map[string]string{}
 		for _, a := range append(own, stray...) {
-			told[a.Name] = fmt.Sprintf("%v %s %d %s %s", a.DeploymentID == w.deployment.ID, a.Step, a.ExitCode, a.Repository, a.Ref)
+			reported[a.Name] = fmt.Sprintf("%v %s %d %s %s", a.DeploymentID == w.deployment.ID, a.Step, a.ExitCode, a.Repository, a.Ref)
 			if a.Agent != "Semgrep/1.180.0 (command/ci)" || a.Address != "127.0.0.1" || !strings.Contains(a.Cause, "Unauthorized") {
 				w.Errorf("%+v", a)
 			}
@@ -110,7 +110,7 @@ func TestRejectedRunsAreStored(t *testing.T) {
 		w.same("attempts", map[string]string{
 			"run-none": "false unauthenticated 13 " + where, "run-mistyped": "false unauthenticated 13 " + where, "run-unknown": "false unauthenticated 13 " + where,
 			"run-revoked": "true unauthenticated 13 " + where, "run-expired": "true unauthenticated 13 " + where, "run-reader": "true forbidden 13 " + where,
-		}, told)
+		}, reported)
 		for _, secret := range []string{revoked, expired, reader, unknown, w.token[:len(w.token)-1]} {
 			w.assertNotStored("token", secret)
 			if strings.Contains(w.log.String(), secret) {

@@ -154,19 +154,19 @@ func TestZeroWaitMakesScannerRetry(t *testing.T) {
 // TestUnstorableResultsEndScan checks that the scan ends with the cause. The scanner gets an error
 // instead of waiting half an hour.
 func TestUnstorableResultsEndScan(t *testing.T) {
-	for _, kept := range []string{`{`, `{}`} { // the second makes the reader panic
-		t.Run(kept, func(t *testing.T) { each(t, func(w *world) { w.cannotBeStored(kept) }) })
+	for _, stored := range []string{`{`, `{}`} { // the second makes the reader panic
+		t.Run(stored, func(t *testing.T) { each(t, func(w *world) { w.cannotBeStored(stored) }) })
 	}
 }
 
-func (w *world) cannotBeStored(kept string) {
+func (w *world) cannotBeStored(stored string) {
 	w.Helper()
 	w.stop()
 	w.agent.Wait = 0
 	path := w.results()
 	w.ok("POST", path+"complete", w.recorded("full/4-complete.json"))
 	w.update(func(ctx context.Context, tx *store.Tx) error { // like a disk error
-		return tx.StoreAgentReport(ctx, "307e5059-799d-47ee-9776-4d7e93de5352", []byte(kept))
+		return tx.StoreAgentReport(ctx, "307e5059-799d-47ee-9776-4d7e93de5352", []byte(stored))
 	})
 	j := w.claim()
 	if _, _, err := queue.Do(w.agent.Apply)(w.Context(), j); err == nil || errors.As(err, new(queue.PermanentError)) {

@@ -23,11 +23,11 @@ func hostedAs(ctx context.Context, tx *store.Tx, c model.Connection, name string
 	if _, err := tx.RenameProject(ctx, project.ID, name); err != nil {
 		return err
 	}
-	told, err := tx.SaveRepositories(ctx, c.ID, []model.Repository{{HostID: "1", FullName: name, Private: true}}, true)
+	repositories, err := tx.SaveRepositories(ctx, c.ID, []model.Repository{{HostID: "1", FullName: name, Private: true}}, true)
 	if err != nil {
 		return err
 	}
-	if _, err := tx.AssignProject(ctx, told[0].ID); err != nil {
+	if _, err := tx.AssignProject(ctx, repositories[0].ID); err != nil {
 		return err
 	}
 	if _, err := tx.RenameProject(ctx, project.ID, project.Name); err != nil {

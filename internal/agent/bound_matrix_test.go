@@ -19,9 +19,9 @@ import (
 	"github.com/redoubt/redoubt/internal/ticket"
 )
 
-// asked is a request for an inaccessible project and for a missing one. Braces in the path, query
+// boundRequest is a request for an inaccessible project and for a missing one. Braces in the path, query
 // and body are replaced by identifiers of the project.
-type asked struct{ query, body string }
+type boundRequest struct{ query, body string }
 
 // begin returns a start request.
 func begin(name, id, url, run, dry string) string {
@@ -30,7 +30,7 @@ func begin(name, id, url, run, dry string) string {
 }
 
 // beginnings identify a project in all possible forms of a start request.
-var beginnings = []asked{
+var beginnings = []boundRequest{
 	{body: begin("{name}", "", "", "{fresh}", "false")},
 	{body: begin("{name}", "{repoID}", repoURL, "{fresh}", "true")},
 	{body: begin("{oldName}", "", "", "{fresh}", "true")},
@@ -44,10 +44,10 @@ var beginnings = []asked{
 }
 
 // plain requests need no replacement except in their path.
-var plain = []asked{{}}
+var plain = []boundRequest{{}}
 
-// boundAsks contains the requests for each route of both tables.
-var boundAsks = map[string][]asked{
+// boundRequests contains the requests for each route of both tables.
+var boundRequests = map[string][]boundRequest{
 	"POST /api/cli/v2/scans": beginnings, "POST /api/cli/scans": beginnings,
 	"GET /api/cli/v2/scans/{uniqueId}/config":          plain,
 	"POST /api/agent/scans/{scanId}/results":           {{body: `{"findings":[]}`}},
@@ -203,7 +203,7 @@ var boundAsks = map[string][]asked{
 
 // hidden returns identifiers of a project that is inaccessible for platform/** tokens, and of a
 // missing one.
-func hidden(w *world) (theirs, nobodys map[string][]string) {
+func hidden(w *world) (foreign, missing map[string][]string) {
 	w.Helper()
 	w.rules(model.ModeBlock)
 	w.scanAs(w.token, claim{name: "platform/old", id: "777"})
@@ -267,8 +267,8 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		if err != nil {
 			return err
 		}
-		asked, err := tx.AddException(ctx, model.Exception{State: model.ExceptionRequested, ProjectID: shop.ID, Reason: "theirs", TriageReason: model.AcceptableRisk, Lineages: []int64{found[0].LineageID}})
-		requestID = asked.ID
+		requested, err := tx.AddException(ctx, model.Exception{State: model.ExceptionRequested, ProjectID: shop.ID, Reason: "theirs", TriageReason: model.AcceptableRisk, Lineages: []int64{found[0].LineageID}})
+		requestID = requested.ID
 		if err != nil {
 			return err
 		}
@@ -282,14 +282,14 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 	linked := w.read(fmt.Sprint(`SELECT MAX(id) FROM finding WHERE project_id = `, w.named("platform/own").ID))
 	w.ok("POST", "/api/v1/deployments/acme/tickets/link", []byte(`{"issue_ids":[`+linked[0]+`],"ticket_url":"https://t.example/browse/SEC-7"}`))
 	fixed := map[string][]string{"platform": {"linux"}, "deployment": {"acme"}, "deploymentId": {fmt.Sprint(w.deployment.ID)}, "deploymentSlug": {"acme"}, "advisoryId": {"CVE-1"}, "taskToken": {"none"}, "ownFindingId": own, "linkedFindingId": linked}
-	theirs = map[string][]string{
+	foreign = map[string][]string{
 		"name": {"secret/shop", "SECRET/shop"}, "oldName": {"platform/old"}, "projectName": {"secret/shop", "platform/old"}, "repoID": {"777"}, "url": {repoURL, repoURL + "/", "git@github.com:acme/gateway.git"},
 		"repositoryId": {fmt.Sprint(shop.ID)}, "findingId": finding, "scanId": {scan}, "uniqueId": {"their-run"},
 		"policyId": {fmt.Sprint(policyID)}, "conditionId": {"1"}, "policyRuleId": w.read(`SELECT MIN(id) FROM policy_rule WHERE deployment_id = ` + fmt.Sprint(w.deployment.ID)), "exceptionId": {fmt.Sprint(exceptionID), fmt.Sprint(requestID), fmt.Sprint(documentID)}, "ticketId": {fmt.Sprint(ticketID)}, "policy": {"secret"}, "rule": {"nothing"}, "runId": {fmt.Sprint(runID)},
 		"connectionId": {fmt.Sprint(connectionID)}, "runnerId": {fmt.Sprint(runnerID)}, "notificationRuleId": {fmt.Sprint(ruleID)}, "savedViewId": {fmt.Sprint(viewID)}, "commentId": {fmt.Sprint(commentID)}, "notificationId": {"1"},
 		"trackerName": {"platform/shop", "secret/shop"}, "connectionName": {"second-host"},
 	}
-	nobodys = map[string][]string{
+	missing = map[string][]string{
 		"name": {"secret/none", "SECRET/none"}, "oldName": {"platform/none"}, "projectName": {"secret/none", "platform/none"}, "repoID": {"4711"}, "url": {"https://github.com/acme/none", "https://github.com/acme/none/", "git@github.com:acme/none.git"},
 		"repositoryId": {"4000000000"}, "findingId": {"4000000000"}, "scanId": {"4000000000"}, "uniqueId": {"nobodys-run"},
 		"policyId": {fmt.Sprint(ruleless)}, "conditionId": {"9"}, "policyRuleId": {"4000000000"}, "exceptionId": {"4000000", "4000001", "4000002"}, "ticketId": {"4000000"}, "policy": {"unheard-of"}, "rule": {"unheard-of"}, "runId": {"4000000000"},
@@ -297,16 +297,16 @@ func hidden(w *world) (theirs, nobodys map[string][]string) {
 		"trackerName": {"platform/none", "secret/none"}, "connectionName": {"unheard-of"},
 	}
 	for name, values := range fixed {
-		theirs[name], nobodys[name] = values, values
+		foreign[name], missing[name] = values, values
 	}
-	return theirs, nobodys
+	return foreign, missing
 }
 
 var braces = regexp.MustCompile(`{(\w+)}`)
 
 // responseTo sends a request with the i-th identifier of each kind. It returns the response without values
 // that are specific to the request.
-func (w *world) responseTo(token string, r httpx.Route, a asked, names map[string][]string, i int) string {
+func (w *world) responseTo(token string, r httpx.Route, a boundRequest, names map[string][]string, i int) string {
 	w.Helper()
 	w.runs++
 	fresh := fmt.Sprint("fresh-", w.runs)
@@ -342,7 +342,7 @@ func (w *world) responseTo(token string, r httpx.Route, a asked, names map[strin
 // a missing one. The responses must be equal, and the project must not change.
 func TestBoundTokenCannotDetectOtherProjects(t *testing.T) {
 	w := newWorld(t, "sqlite")
-	theirs, nobodys := hidden(w)
+	foreign, missing := hidden(w)
 	token := w.bound("platform/**")
 	w.scanAs(token, claim{name: "platform/own"})
 	watch := w.watch(w.named("secret/shop").ID)
@@ -359,16 +359,16 @@ func TestBoundTokenCannotDetectOtherProjects(t *testing.T) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(rows)) { // later requests need objects of earlier ones
 		r := rows[key]
-		asks, known := boundAsks[key]
+		requests, known := boundRequests[key]
 		if !known {
-			t.Errorf("the matrix does not know %s: say in boundAsks how to ask it of a project", key)
+			t.Errorf("the matrix lacks %s: add its request of a project to boundRequests", key)
 		}
-		for _, a := range asks {
+		for _, a := range requests {
 			for i := range 3 {
 				if i > 0 && !strings.Contains(r.Pattern+a.query+a.body, "ame}") && !strings.Contains(a.query+a.body, "{url}") {
 					continue // only one identifier of this kind
 				}
-				got, want := w.responseTo(token, r, a, theirs, i), w.responseTo(token, r, a, nobodys, i)
+				got, want := w.responseTo(token, r, a, foreign, i), w.responseTo(token, r, a, missing, i)
 				if got != want {
 					t.Errorf("%s %v returns: %s\nfor an unknown name: %s", key, a, got, want)
 				}

@@ -118,14 +118,14 @@ const found = 4
 // that repository to another project.
 func TestClaimedRepositoryIDRedirectsNoScans(t *testing.T) {
 	each(t, func(w *world) {
-		thief := w.bound("platform/**")
+		otherToken := w.bound("platform/**")
 		w.scanAs(w.token, claim{name: "acme/gateway"})
-		w.scanAs(thief, claim{name: "platform/infra/modules", id: "888"})
+		w.scanAs(otherToken, claim{name: "platform/infra/modules", id: "888"})
 		w.scanAs(w.token, claim{name: "acme/gateway", id: "888"})
 		w.scanAs(w.token, claim{name: "acme/fresh", id: "889"})
-		w.scanAs(thief, claim{name: "platform/infra/modules", id: "889"})
+		w.scanAs(otherToken, claim{name: "platform/infra/modules", id: "889"})
 		w.scanAs(w.token, claim{name: "acme/fresh", id: "889"})
-		w.same("seen with the thief's token", map[string]int{"platform/infra/modules": found}, w.seenBy(thief))
+		w.same("seen with the thief's token", map[string]int{"platform/infra/modules": found}, w.seenBy(otherToken))
 		w.same("seen with the token of all", map[string]int{
 			"platform/infra/modules": found, "acme/gateway": found, "acme/fresh": found,
 		}, w.seenBy(w.token))
@@ -137,16 +137,16 @@ func TestClaimedRepositoryIDRedirectsNoScans(t *testing.T) {
 // TestClaimedRepositoryIDDoesNotBlockProject checks that a claimed repository id does not block its project.
 func TestClaimedRepositoryIDDoesNotBlockProject(t *testing.T) {
 	each(t, func(w *world) {
-		thief, owner := w.bound("platform/**"), w.bound("acme/gateway")
-		w.scanAs(thief, claim{name: "platform/infra/modules", id: "888"})
+		otherToken, owner := w.bound("platform/**"), w.bound("acme/gateway")
+		w.scanAs(otherToken, claim{name: "platform/infra/modules", id: "888"})
 		w.scanAs(owner, claim{name: "acme/gateway", id: "888"})
 		status, id, _ := w.beginAs(owner, claim{name: "acme/gateway", id: "888"})
 		w.same("the owner begins", http.StatusOK, status)
-		w.scanAs(thief, claim{name: "platform/infra/modules", id: "888"})
+		w.scanAs(otherToken, claim{name: "platform/infra/modules", id: "888"})
 		results, complete := w.finishAs(owner, id)
 		w.same("the owner uploads", [2]int{http.StatusOK, http.StatusOK}, [2]int{results, complete})
 		w.same("seen by the owner", map[string]int{"acme/gateway": found}, w.seenBy(owner))
-		w.same("seen by the thief", map[string]int{"platform/infra/modules": found}, w.seenBy(thief))
+		w.same("seen by the thief", map[string]int{"platform/infra/modules": found}, w.seenBy(otherToken))
 	})
 }
 
@@ -154,16 +154,16 @@ func TestClaimedRepositoryIDDoesNotBlockProject(t *testing.T) {
 // within its globs.
 func TestRestrictedTokenRenamesOnlyItsProjects(t *testing.T) {
 	each(t, func(w *world) {
-		thief := w.bound("platform/**")
-		w.scanAs(thief, claim{name: "platform/web", id: "5"})
+		otherToken := w.bound("platform/**")
+		w.scanAs(otherToken, claim{name: "platform/web", id: "5"})
 		w.scanAs(w.token, claim{name: "acme/newrepo", id: "5"})
 		w.same("a name that was free", map[string]int{"platform/web": found, "acme/newrepo": found}, w.seenBy(w.token))
 		w.scanAs(w.token, claim{name: "acme/shop", id: "6"})
 		before := w.named("acme/shop")
-		w.scanAs(thief, claim{name: "platform/shop", id: "6"})
+		w.scanAs(otherToken, claim{name: "platform/shop", id: "6"})
 		w.same("the project whose id was claimed", before, w.named("acme/shop"))
 		mine := w.named("platform/web")
-		w.scanAs(thief, claim{name: "platform/site", id: "5"})
+		w.scanAs(otherToken, claim{name: "platform/site", id: "5"})
 		w.same("a rename among its own", mine.ID, w.named("platform/site").ID)
 		w.same("whose old name answers", mine.ID, w.named("platform/web").ID)
 	})
@@ -173,25 +173,25 @@ func TestRestrictedTokenRenamesOnlyItsProjects(t *testing.T) {
 // that other projects do not change.
 func TestBoundTokenCannotProbeRepositoryIDs(t *testing.T) {
 	each(t, func(w *world) {
-		thief := w.bound("platform/**")
+		otherToken := w.bound("platform/**")
 		w.scanAs(w.token, claim{name: "acme/shop", id: "777"})
 		shop, scans := w.named("acme/shop"), len(w.scans())
 		for i, c := range []claim{{name: "platform/a", id: "777"}, {name: "platform/b", id: "4711"}} {
-			status, id, answer := w.beginAs(thief, c)
+			status, id, answer := w.beginAs(otherToken, c)
 			w.same("begins with "+c.id, http.StatusOK, status)
 			w.same("what is found with "+c.id, int64(0), w.scanProject(id)-w.named(c.name).ID)
 			w.same("scans after "+answer, scans+1+i, len(w.scans()))
 			// The next scan must not reveal more: the rename must have the same effect in both
 			// cases.
-			results, complete := w.finishAs(thief, id)
+			results, complete := w.finishAs(otherToken, id)
 			w.same("uploaded", [2]int{http.StatusOK, http.StatusOK}, [2]int{results, complete})
 			id = w.named(c.name).ID
 			scans++
-			w.scanAs(thief, claim{name: c.name + "-renamed", id: c.id})
+			w.scanAs(otherToken, claim{name: c.name + "-renamed", id: c.id})
 			w.same("renamed with "+c.id, id, w.named(c.name+"-renamed").ID)
 		}
 		w.same("the project that has the id", shop, w.named("acme/shop"))
-		status, _, _ := w.beginAs(thief, claim{name: "platform/c", id: "777", dry: true})
+		status, _, _ := w.beginAs(otherToken, claim{name: "platform/c", id: "777", dry: true})
 		w.same("a dry run", http.StatusOK, status)
 	})
 }

@@ -138,10 +138,10 @@ func TestCopyOfMovedCallIsNew(t *testing.T) {
 
 		w.same("as main", false, h.filesScan("dev", "d1", true, one))
 		w.same("moved", false, h.filesScan("dev", "d2", true, moved))
-		for _, again := range []string{"d3", "d4"} {
-			w.same("moved and back, "+again, true, h.filesScan("dev", again, true, both))
+		for _, commit := range []string{"d3", "d4"} {
+			w.same("moved and back, "+commit, true, h.filesScan("dev", commit, true, both))
 			status, _ := h.listed("dev")
-			w.same("the copy inherits nothing, "+again, map[string]string{"a/p/x.js:10": "ignored", "b/p/x.js:10": "open"}, status)
+			w.same("the copy inherits nothing, "+commit, map[string]string{"a/p/x.js:10": "ignored", "b/p/x.js:10": "open"}, status)
 		}
 		w.same("in a diff", true, h.filesScan("dev", "d5", false, map[string][]string{"b/p/x.js": {"eval(x)"}}))
 		w.same("only moved, on another branch", false, h.filesScan("other", "o1", true, one))

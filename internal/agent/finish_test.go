@@ -57,9 +57,9 @@ func TestFinish(t *testing.T) {
 		if rep.Rules != nil || len(rep.Unresolved) != 2 || rep.TotalTime != 1500*time.Millisecond || !rep.Failed {
 			t.Errorf("%s: the report ends as %+v", name, rep)
 		}
-		told := fmt.Sprint(rep.Results[0].Message, rep.Results[1].Message, rep.Results[2].Message)
-		if as := rep.Results[0].Rule; told != "a $KEYtoldtold" || as.Message != "a $KEY" || as.Version != 3 || rep.Results[1].Rule != as || rep.Results[2].Rule != own {
-			t.Errorf("%s: results say %q, by %+v", name, told, as)
+		messages := fmt.Sprint(rep.Results[0].Message, rep.Results[1].Message, rep.Results[2].Message)
+		if as := rep.Results[0].Rule; messages != "a $KEYtoldtold" || as.Message != "a $KEY" || as.Version != 3 || rep.Results[1].Rule != as || rep.Results[2].Rule != own {
+			t.Errorf("%s: results say %q, by %+v", name, messages, as)
 		}
 	}
 }

@@ -66,17 +66,17 @@ func TestCallAddedAboveOthersIsNew(t *testing.T) {
 		w.same("main", map[string]string{"eval a.js:10": "open", "eval a.js:12": "ignored", "eval a.js:14": "open", "eval a.js:16": "open"}, got)
 		w.same("the reviewed one keeps its id", reviewed, ids["eval a.js:12"])
 
-		var told struct {
+		var response struct {
 			Config struct {
 				Match     []string `json:"triage_ignored_match_based_ids"`
 				Syntactic []string `json:"triage_ignored_syntactic_ids"`
 			}
 		}
-		if err := json.Unmarshal([]byte(w.ok("GET", "/api/cli/v2/scans/m2/config", nil)), &told); err != nil {
+		if err := json.Unmarshal([]byte(w.ok("GET", "/api/cli/v2/scans/m2/config", nil)), &response); err != nil {
 			t.Fatal(err)
 		}
-		w.same("ids by which the scanner would ignore other code", []string{}, told.Config.Match)
-		if len(told.Config.Syntactic) == 0 {
+		w.same("ids by which the scanner would ignore other code", []string{}, response.Config.Match)
+		if len(response.Config.Syntactic) == 0 {
 			t.Error("the scanner is not told what is ignored")
 		}
 	})

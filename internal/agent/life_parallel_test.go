@@ -40,20 +40,20 @@ func TestConcurrentReportsOfOneRef(t *testing.T) {
 		}
 
 		var all sync.WaitGroup
-		ask := func(path string, body any) {
+		post := func(path string, body any) {
 			if status, text := w.send(http.MethodPost, path, w.token, mustJSON(body)); status != http.StatusOK {
 				w.Errorf("POST %s answers %d %s", path, status, text)
 			}
 		}
 		for i := range scans {
 			all.Go(func() {
-				ask(paths[i]+"results", resultsBody(uploads[i]))
-				ask(paths[i]+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{}, "dependencies": map[string]any{}})
+				post(paths[i]+"results", resultsBody(uploads[i]))
+				post(paths[i]+"complete", map[string]any{"exit_code": 0, "stats": map[string]any{}, "dependencies": map[string]any{}})
 			})
 		}
 		for range 3 {
 			all.Go(func() {
-				ask("/api/v1/deployments/acme/imports?project=acme/busy&ref=main&full=true", rawJSON(sarifBody(other)))
+				post("/api/v1/deployments/acme/imports?project=acme/busy&ref=main&full=true", rawJSON(sarifBody(other)))
 			})
 		}
 		all.Wait()
@@ -77,16 +77,16 @@ func (w *wire) serial(uploads []wireUpload, ids []int64, other wireUpload) {
 		return nil
 	})
 	p := &wire{world: w.world, t: w.t, name: "acme/serial", first: "acme/serial", number: 2}
-	order, paths, again := []int{}, make([]string, len(ids)), make([]int64, len(ids))
+	order, paths, serialIDs := []int{}, make([]string, len(ids)), make([]int64, len(ids))
 	for i := range ids {
 		order = append(order, i)
 		w.clock.Advance(time.Second)
-		paths[i], again[i] = p.start(uploads[i], fmt.Sprint("serial", i))
+		paths[i], serialIDs[i] = p.start(uploads[i], fmt.Sprint("serial", i))
 	}
 	slices.SortFunc(order, func(a, b int) int { return ended[a].CompletedAt.Compare(ended[b].CompletedAt) })
 	for _, i := range order {
 		p.complete(paths[i], uploads[i])
-		if got := p.outcome(again[i]); got != ended[i].Outcome {
+		if got := p.outcome(serialIDs[i]); got != ended[i].Outcome {
 			w.t.Fatalf("scan %d counts as %v, as %v in the order %v", i, ended[i].Outcome, got, order)
 		}
 	}

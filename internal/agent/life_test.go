@@ -203,15 +203,15 @@ func (h *wireHistory) gate(s *wireScan, before map[int64]model.Finding, based, b
 		if f.Ref != model.FullRef(s.upload.Ref) || f.Source != "semgrep" || f.RuleName != blocking || f.State != model.Unresolved {
 			continue
 		}
-		place := fmt.Sprint(f.Path, ":", f.Line)
-		open[place] = open[place] || lineages[f.LineageID].Triage.State != model.TriageIgnored
-		if before[id].ID == 0 && !known[f.LineageID] && !at[place] && based && !s.upload.Report.Failed {
+		location := fmt.Sprint(f.Path, ":", f.Line)
+		open[location] = open[location] || lineages[f.LineageID].Triage.State != model.TriageIgnored
+		if before[id].ID == 0 && !known[f.LineageID] && !at[location] && based && !s.upload.Report.Failed {
 			h.t.Fatalf("%+v is new, and passes", f)
 		}
 	}
-	for place := range at {
-		if !open[place] {
-			h.t.Fatalf("%s blocks, and is not open", place)
+	for location := range at {
+		if !open[location] {
+			h.t.Fatalf("%s blocks, and is not open", location)
 		}
 	}
 }
@@ -261,28 +261,28 @@ func (h *wireHistory) applied(u wireUpload, scan int64) {
 		h.based = true
 	}
 	h.rows = h.stored()
-	place := func(rule, path string, line int, muted bool) string {
+	locationOf := func(rule, path string, line int, muted bool) string {
 		return fmt.Sprint(rule, " ", path, ":", line, " ", muted)
 	}
-	told, shown := map[string]bool{}, map[string]bool{}
+	reported, shown := map[string]bool{}, map[string]bool{}
 	for _, r := range u.Report.Results {
-		told[place(r.Rule.Name, r.Path, r.Location.Line, r.Muted)] = true
+		reported[locationOf(r.Rule.Name, r.Path, r.Location.Line, r.Muted)] = true
 	}
 	for _, f := range h.rows {
 		if live := f.State == model.Unresolved || f.State == model.Muted; live && f.Ref == model.FullRef(u.Ref) && f.Source == u.Report.Tool {
-			shown[place(f.RuleName, f.Path, f.Line, f.State == model.Muted)] = true
+			shown[locationOf(f.RuleName, f.Path, f.Line, f.State == model.Muted)] = true
 		}
 	}
-	for p := range told {
+	for p := range reported {
 		if rule, _, muted := strings.Cut(p, " true"); !shown[p] && (!muted || !shown[rule+" false"]) {
 			h.t.Fatalf("nothing shows %s of %v", p, shown)
 		}
 	}
 	r := u.Report
-	whole := u.Full && !r.Failed && len(r.Skipped) == 0 && (u.DeclaredFull || len(r.RulesRun) == len(wireRules) && len(r.Searched) == len(wirePaths))
+	complete := u.Full && !r.Failed && len(r.Skipped) == 0 && (u.DeclaredFull || len(r.RulesRun) == len(wireRules) && len(r.Searched) == len(wirePaths))
 	for p := range shown {
-		if whole && !told[p] && (!r.HidesMuted || !strings.HasSuffix(p, " true")) {
-			h.t.Fatalf("%s is open, the report does not tell it: %v", p, told)
+		if complete && !reported[p] && (!r.HidesMuted || !strings.HasSuffix(p, " true")) {
+			h.t.Fatalf("%s is open, the report does not tell it: %v", p, reported)
 		}
 	}
 }

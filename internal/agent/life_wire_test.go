@@ -207,8 +207,8 @@ func (w *wire) start(u wireUpload, unique string) (path string, scan int64) {
 		"scan_metadata": map[string]any{"cli_version": "1.180.0", "unique_id": unique, "requested_products": []string{}, "dry_run": false},
 	}
 	text := w.post("/api/cli/v2/scans", body)
-	if again := w.post("/api/cli/v2/scans", body); again != text {
-		w.t.Fatalf("the scan began as %s and then as %s", text, again)
+	if second := w.post("/api/cli/v2/scans", body); second != text {
+		w.t.Fatalf("the scan began as %s and then as %s", text, second)
 	}
 	_, id, _ := strings.Cut(text, `"id":`)
 	id, _, _ = strings.Cut(id, ",")

@@ -35,11 +35,11 @@ func (w *world) codeOf(key string) string {
 // TestDeniedLoginGrantsNoToken checks that a denied request never gets a token.
 func TestDeniedLoginGrantsNoToken(t *testing.T) {
 	each(t, func(w *world) {
-		ask := func() int {
+		request := func() int {
 			status, _ := w.send("POST", "/api/agent/tokens/requests", "", tokenRequestBody(requestKey))
 			return status
 		}
-		before := ask()
+		before := request()
 		code := w.codeOf(requestKey)
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			waiting, err := tx.WaitingLogin(ctx, code)
@@ -48,7 +48,7 @@ func TestDeniedLoginGrantsNoToken(t *testing.T) {
 			}
 			return tx.DenyLogin(ctx, waiting)
 		})
-		w.same("answers", []int{404, 404, 404}, []int{before, ask(), ask()})
+		w.same("answers", []int{404, 404, 404}, []int{before, request(), request()})
 	})
 }
 

@@ -38,11 +38,11 @@ func TestResponsesContainNoNull(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	w.rules(model.ModeBlock)
 	scan := strings.Trim(strings.TrimPrefix(w.results(), "/api/agent/scans"), "/")
-	places := strings.NewReplacer("{uniqueId}", "307e5059-799d-47ee-9776-4d7e93de5352", "{scanId}", scan, "{policy}", "code", "{rule}", "eqeq",
+	parameters := strings.NewReplacer("{uniqueId}", "307e5059-799d-47ee-9776-4d7e93de5352", "{scanId}", scan, "{policy}", "code", "{rule}", "eqeq",
 		"{deployment}", "acme", "{platform}", "manylinux")
-	var asked []string
+	var requests []string
 	for _, r := range w.agent.Routes() {
-		asked = append(asked, r.Method+" "+places.Replace(r.Pattern))
+		requests = append(requests, r.Method+" "+parameters.Replace(r.Pattern))
 	}
 	documents := []func(*rapid.T) any{
 		func(t *rapid.T) any { return anyJSON(4).Draw(t, "anything") },
@@ -59,7 +59,7 @@ func TestResponsesContainNoNull(t *testing.T) {
 		},
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		method, path, _ := strings.Cut(rapid.SampledFrom(asked).Draw(t, "request"), " ")
+		method, path, _ := strings.Cut(rapid.SampledFrom(requests).Draw(t, "request"), " ")
 		body, err := json.Marshal(documents[rapid.IntRange(0, len(documents)-1).Draw(t, "kind")](t))
 		if err != nil {
 			t.Fatal(err)

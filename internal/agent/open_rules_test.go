@@ -41,10 +41,10 @@ func TestRulesRequireTokenUnlessPublic(t *testing.T) {
 		w.rules(model.ModeMonitor)
 		bare := []string{"/c/p/code", "/p/code", "/c/r/eqeq", "/r/eqeq"}
 		named := []string{"/c/p/acme/code", "/p/acme/code", "/c/r/acme/eqeq", "/r/acme/eqeq"}
-		check := func(when string, paths []string, want int, ask func(path string) int) {
+		check := func(when string, paths []string, want int, request func(path string) int) {
 			w.Helper()
 			for _, path := range paths {
-				if got := ask(path); got != want {
+				if got := request(path); got != want {
 					w.Errorf("%s, %s is %d, want %d", when, path, got, want)
 				}
 			}

@@ -12,20 +12,20 @@ import (
 // project.
 func TestScanOutcome(t *testing.T) {
 	const path = "/api/agent/scans/outcome?project=acme/demo&ref="
-	type told struct {
+	type scanOutcome struct {
 		ScanID  int64              `json:"scan_id"`
 		Commit  string             `json:"commit"`
 		Outcome api.ImportResponse `json:"outcome"`
 	}
 	each(t, func(w *world) {
-		ask := func(ref string) (out told) {
+		outcomeOf := func(ref string) (out scanOutcome) {
 			w.decode([]byte(w.ok("GET", path+ref, nil)), &out)
 			return out
 		}
 		w.rules(model.ModeBlock)
-		w.same("before any scan", told{}, ask("main"))
+		w.same("before any scan", scanOutcome{}, outcomeOf("main"))
 		w.replay("full")
-		first := ask("refs/heads/main")
+		first := outcomeOf("refs/heads/main")
 		if len(first.Outcome.Imports) != 1 || first.Outcome.Imports[0].New != 8 || first.Outcome.Gate.Blocked || first.ScanID == 0 || len(first.Commit) != 40 {
 			w.Errorf("the first scan came to %+v", first)
 		}
@@ -35,12 +35,12 @@ func TestScanOutcome(t *testing.T) {
 			}
 		}
 		w.replay("diff")
-		branch := ask("feature").Outcome.Gate
+		branch := outcomeOf("feature").Outcome.Gate
 		_, ids := w.code("feature")
 		if !branch.Blocked || len(branch.Blocking) != 1 || branch.Blocking[0].Change != "new" || branch.Blocking[0].FindingID != ids["eqeq service.py:17"] {
 			w.Errorf("the branch came to %+v", branch)
 		}
-		w.same("main still", first.ScanID, ask("main").ScanID)
+		w.same("main still", first.ScanID, outcomeOf("main").ScanID)
 		bound := w.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeCI}, ProjectGlobs: []string{"other/*"}})
 		_, text := w.send(http.MethodGet, path+"main", bound, nil)
 		w.same("to a token of other projects", `{"scan_id":0,"commit":""}`, text)

@@ -242,8 +242,8 @@ func (w *world) replay(run string) string {
 	w.Helper()
 	w.clock.Advance(1e9)
 	path := w.begin(run)
-	if again := w.begin(run); again != path {
-		w.Errorf("the same scan began twice: %s and %s", path, again)
+	if repeated := w.begin(run); repeated != path {
+		w.Errorf("the same scan began twice: %s and %s", path, repeated)
 	}
 	for range 2 {
 		if text := w.ok("POST", path+"results", w.recorded(run+"/3-results.json")); text != `{"errors":[]}` {
@@ -271,8 +271,8 @@ func (w *world) code(ref string) (list map[string]string, ids map[string]int64) 
 		if err != nil {
 			w.Fatal(err)
 		}
-		place := fmt.Sprintf("%s %s:%d", f.RuleName, f.Location.FilePath, f.Location.Line)
-		list[place], ids[place] = f.Status, f.ID
+		location := fmt.Sprintf("%s %s:%d", f.RuleName, f.Location.FilePath, f.Location.Line)
+		list[location], ids[location] = f.Status, f.ID
 	}
 	return list, ids
 }

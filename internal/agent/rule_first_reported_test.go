@@ -32,12 +32,12 @@ func TestNewScannerRuleBlocksFirstScan(t *testing.T) {
 			if want := i > 0; complete.Override != want || (len(complete.Blocking) == 1) != want {
 				w.Errorf("scan %d is answered %s", i+1, answer)
 			}
-			var told struct {
+			var response struct {
 				Outcome api.ImportResponse `json:"outcome"`
 			}
-			w.decode([]byte(w.ok("GET", "/api/agent/scans/outcome?project=acme/own&ref=main", nil)), &told)
-			if told.Outcome.Gate.Blocked != (i > 0) {
-				w.Errorf("the gate of scan %d: %+v", i+1, told.Outcome.Gate)
+			w.decode([]byte(w.ok("GET", "/api/agent/scans/outcome?project=acme/own&ref=main", nil)), &response)
+			if response.Outcome.Gate.Blocked != (i > 0) {
+				w.Errorf("the gate of scan %d: %+v", i+1, response.Outcome.Gate)
 			}
 		}
 	})

@@ -112,7 +112,7 @@ func TestRunCredentials(t *testing.T) {
 					t.Errorf("the credential is %q, want %q", credential, c.credential)
 				}
 			}
-			if told := strings.Contains(w.log.String(), "could not be determined"); told != (c.refused == "could not be decrypted") {
+			if logged := strings.Contains(w.log.String(), "could not be determined"); logged != (c.refused == "could not be decrypted") {
 				t.Errorf("the server's log: %s", w.log.String())
 			}
 		})

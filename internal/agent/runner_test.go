@@ -221,11 +221,11 @@ func TestFailedRunIsRetried(t *testing.T) {
 			t.Errorf("the reason is %q", got.Reason)
 		}
 		w.clock.Advance(model.RunBackoff(1) + time.Second)
-		again, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{})
-		if err != nil || again == nil || again.ID != run.ID || again.Attempt != 2 || again.Token == run.Token {
-			t.Fatalf("%+v, %v", again, err)
+		second, err := c.LeaseRun(t.Context(), api.LeaseRunRequest{})
+		if err != nil || second == nil || second.ID != run.ID || second.Attempt != 2 || second.Token == run.Token {
+			t.Fatalf("%+v, %v", second, err)
 		}
-		if out, err = c.FinishRun(t.Context(), run.ID, api.FinishRunRequest{Claim: again.Claim, State: "failed", Failure: "permanent", Reason: "the branch is gone"}); err != nil || out.State != "failed" {
+		if out, err = c.FinishRun(t.Context(), run.ID, api.FinishRunRequest{Claim: second.Claim, State: "failed", Failure: "permanent", Reason: "the branch is gone"}); err != nil || out.State != "failed" {
 			t.Errorf("%+v, %v", out, err)
 		}
 	})

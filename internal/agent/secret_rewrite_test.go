@@ -65,7 +65,7 @@ func TestDecisionsRemainWhenRuleBecomesSecretsRule(t *testing.T) {
 		}
 		w.same("what stands in the tables of findings", []string(nil), w.storedTexts(guesses))
 		w.imports("", tokens(map[string]any{"product": "secrets"}, 0))
-		w.same("once more, on the lines from before", []string{"a.py:3 OPEN", "a.py:9 IGNORED"}, w.placesOfSecrets())
+		w.same("once more, on the lines from before", []string{"a.py:3 OPEN", "a.py:9 IGNORED"}, w.secretLocations())
 	})
 }
 
@@ -92,10 +92,10 @@ func (w *world) written() (list []model.Finding) {
 	return list
 }
 
-func (w *world) placesOfSecrets() (list []string) {
+func (w *world) secretLocations() (list []string) {
 	w.Helper()
 	for _, r := range w.secretRows() {
-		list = append(list, r.Place+" "+r.Status)
+		list = append(list, r.Location+" "+r.Status)
 	}
 	return list
 }

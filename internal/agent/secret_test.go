@@ -14,7 +14,7 @@ import (
 )
 
 // secretRow is a listed secret.
-type secretRow struct{ ID, Rule, Place, Status string }
+type secretRow struct{ ID, Rule, Location, Status string }
 
 func (w *world) secretRows() (list []secretRow) {
 	w.Helper()
@@ -47,7 +47,7 @@ func (w *world) captured(name string) string {
 // all orders. All must be one source, and decisions must apply to all
 // (docs/explanation/identity.md).
 func TestSecretIsOneFindingInAllFormats(t *testing.T) {
-	ways := map[string]func(*world){
+	uploads := map[string]func(*world){
 		"ci":    func(w *world) { w.replay("full") },
 		"json":  func(w *world) { w.imports("", w.captured("full.json")) },
 		"sarif": func(w *world) { w.imports("diff=true", w.captured("full.sarif")) },
@@ -56,14 +56,14 @@ func TestSecretIsOneFindingInAllFormats(t *testing.T) {
 		t.Run(order, func(t *testing.T) {
 			each(t, func(w *world) {
 				w.rules(model.ModeMonitor)
-				for i, way := range strings.Fields(order) {
-					ways[way](w)
+				for i, format := range strings.Fields(order) {
+					uploads[format](w)
 					rows := w.secretRows()
-					if len(rows) != 1 || rows[0].Place != "conf.py:1" {
-						t.Fatalf("after %s the secrets are %v", way, rows)
+					if len(rows) != 1 || rows[0].Location != "conf.py:1" {
+						t.Fatalf("after %s the secrets are %v", format, rows)
 					}
 					if i > 0 {
-						w.same("the secret after "+way, "IGNORED", rows[0].Status)
+						w.same("the secret after "+format, "IGNORED", rows[0].Status)
 						continue
 					}
 					w.triageSecret(rows[0].ID)
@@ -126,7 +126,7 @@ func silent() string {
 		strings.Join([]string{result("a.py", 1, first), result("a.py", 1, second), result("a.py", 9, first), result("b.py", 1, first)}, ",") + `]}]}`
 }
 
-const told = `{"version":"1.180.0","errors":[],"paths":{"scanned":["c.py"]},"results":[{"check_id":"acme.tokens","path":"c.py",
+const secretsReport = `{"version":"1.180.0","errors":[],"paths":{"scanned":["c.py"]},"results":[{"check_id":"acme.tokens","path":"c.py",
 	"start":{"line":1,"col":1},"end":{"line":1,"col":4},"extra":{"severity":"ERROR","message":"x","metadata":{"product":"secrets"},"lines":"abc"}}]}`
 
 // TestFindingsConvertedToSecrets checks that the declaring upload converts findings
@@ -144,16 +144,16 @@ func TestFindingsConvertedToSecrets(t *testing.T) {
 		if w.config.Dir != "" && len(w.holding(plainSecret)) == 0 {
 			t.Fatal("the test looks for what was never there")
 		}
-		w.imports("diff=true", strings.ReplaceAll(told, `"scanned":["c.py"]`, `"scanned":["c.py"],"skipped":[{"path":"a.py"},{"path":"b.py"}]`))
+		w.imports("diff=true", strings.ReplaceAll(secretsReport, `"scanned":["c.py"]`, `"scanned":["c.py"],"skipped":[{"path":"a.py"},{"path":"b.py"}]`))
 		after, _ := w.code("main")
 		w.same("findings of code, once the rule is known", map[string]string{}, after)
 		rows := w.secretRows()
 		want := map[string]string{"a.py:1": "OPEN", "a.py:9": "OPEN", "b.py:1": "IGNORED", "c.py:1": "OPEN"}
 		got := map[string]string{}
 		for _, r := range rows {
-			got[r.Place] = r.Status
-			if id := ids["acme.tokens "+r.Place]; r.Place == "b.py:1" && r.ID != fmt.Sprint(id) {
-				t.Errorf("%s is %s, was %d", r.Place, r.ID, id)
+			got[r.Location] = r.Status
+			if id := ids["acme.tokens "+r.Location]; r.Location == "b.py:1" && r.ID != fmt.Sprint(id) {
+				t.Errorf("%s is %s, was %d", r.Location, r.ID, id)
 			}
 		}
 		w.same("secrets", want, got)
@@ -204,21 +204,21 @@ func (w *world) holding(text string) (files []string) {
 // TestImportedSecretsRuleAppliesToScans checks that a secrets rule of an import applies to scans. This
 // includes a scan whose results were stored before the import.
 func TestImportedSecretsRuleAppliesToScans(t *testing.T) {
-	told := strings.ReplaceAll(told, "acme.tokens", "js-eval")
+	body := strings.ReplaceAll(secretsReport, "acme.tokens", "js-eval")
 	for name, run := range map[string]func(*world){
 		"before the scan": func(w *world) {
-			w.imports("diff=true", told)
+			w.imports("diff=true", body)
 			w.replay("full")
 		},
 		"while its results wait": func(w *world) {
 			path := w.begin("full")
 			w.ok("POST", path+"results", w.recorded("full/3-results.json"))
-			w.imports("diff=true", told)
+			w.imports("diff=true", body)
 			w.ok("POST", path+"complete", w.recorded("full/4-complete.json"))
 		},
 		"after the scan": func(w *world) {
 			w.replay("full")
-			w.imports("diff=true", told)
+			w.imports("diff=true", body)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -226,14 +226,14 @@ func TestImportedSecretsRuleAppliesToScans(t *testing.T) {
 				w.rules(model.ModeMonitor)
 				run(w)
 				code, _ := w.code("main")
-				if status, there := code["js-eval web/main.js:1"]; there {
+				if status, exists := code["js-eval web/main.js:1"]; exists {
 					t.Errorf("it is a finding of code that is %s", status)
 				}
-				places := []string{}
+				locations := []string{}
 				for _, r := range w.secretRows() {
-					places = append(places, r.Rule+" "+r.Place)
+					locations = append(locations, r.Rule+" "+r.Location)
 				}
-				if text := strings.Join(places, ", "); !strings.Contains(text, "js-eval web/main.js:1") || len(places) != 3 {
+				if text := strings.Join(locations, ", "); !strings.Contains(text, "js-eval web/main.js:1") || len(locations) != 3 {
 					t.Errorf("secrets: %s", text)
 				}
 				if name != "before the scan" {

@@ -47,8 +47,8 @@ func TestTokenUser(t *testing.T) {
 	}
 }
 
-// askWhoIAm runs the code of semgrep mcp that identifies the user of an OAuth token.
-const askWhoIAm = `
+// identifyUserScript runs the code of semgrep mcp that identifies the user of an OAuth token.
+const identifyUserScript = `
 import os, sys
 from semgrep.mcp.utilities.utils import get_current_user_from_jwt
 from semgrep.state import SemgrepState
@@ -67,7 +67,7 @@ func TestAssistantReadsTokenUser(t *testing.T) {
 	token, _ := w.tokenOf(model.User{Name: "ada"}, model.ScopeWebAPI)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(semgrep), "python"), "-c", askWhoIAm)
+	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(semgrep), "python"), "-c", identifyUserScript)
 	cmd.Env = append(os.Environ(), "SEMGREP_URL="+w.web.URL, "TOKEN="+token, "NO_PROXY=127.0.0.1", "SEMGREP_SETTINGS_FILE="+filepath.Join(t.TempDir(), "settings.yml"))
 	cmd.Stderr = os.Stderr
 	text, err := cmd.Output()

@@ -98,7 +98,7 @@ func (e *editor) edited(was tree) tree {
 			lines[at].text = "  " + strings.TrimSpace(strings.ReplaceAll(lines[at].text, "( ", "("))
 		case do == "rename":
 			to := rapid.SampledFrom([]string{"d/x.js", "a/w.js", "b/y.js"}).Draw(e.t, "to")
-			if _, there := out[to]; !there {
+			if _, exists := out[to]; !exists {
 				out[to] = lines
 				delete(out, path)
 			}
@@ -129,12 +129,12 @@ func drawn(t *rapid.T, withCode bool) (old, next []Row, oldIDs, newIDs []int, pa
 func TestDecisionIsNotTransferredToOtherCode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, next, _, _, pairs := drawn(t, true)
-		taken := map[int]bool{}
+		paired := map[int]bool{}
 		for _, p := range pairs {
-			if taken[p.New] {
+			if paired[p.New] {
 				t.Fatalf("%+v is two", next[p.New])
 			}
-			taken[p.New] = true
+			paired[p.New] = true
 			if o, n := old[p.Old], next[p.New]; o.Group != n.Group || o.Loose != n.Loose {
 				t.Errorf("%+v goes on as %+v", o, n)
 			}
@@ -151,12 +151,12 @@ func TestUniqueCodeIsPaired(t *testing.T) {
 		for _, p := range pairs {
 			to[oldIDs[p.Old]] = newIDs[p.New]
 		}
-		type place struct {
+		type location struct {
 			path         string
 			group, loose Digest
 		}
-		of := func(r Row) place { return place{r.Path, r.Group, r.Loose} }
-		had, has := map[place][]int{}, map[place][]int{}
+		of := func(r Row) location { return location{r.Path, r.Group, r.Loose} }
+		had, has := map[location][]int{}, map[location][]int{}
 		for i, r := range old {
 			had[of(r)] = append(had[of(r)], oldIDs[i])
 		}

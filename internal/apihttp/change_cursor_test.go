@@ -36,9 +36,9 @@ func TestListsReturnChangesCursor(t *testing.T) {
 			}
 			had := h.everyFinding()
 			if tag := a.header.Get("ETag"); tag != "" {
-				again := h.send(http.MethodGet, c.target, "", append(c.headers, "If-None-Match", tag)...)
-				if again.status != http.StatusNotModified || again.header.Get(api.ChangesCursorHeader) != cursor {
-					t.Errorf("same list: %d, cursor %q, want the previous one, %q", again.status, again.header.Get(api.ChangesCursorHeader), cursor)
+				repeated := h.send(http.MethodGet, c.target, "", append(c.headers, "If-None-Match", tag)...)
+				if repeated.status != http.StatusNotModified || repeated.header.Get(api.ChangesCursorHeader) != cursor {
+					t.Errorf("same list: %d, cursor %q, want the previous one, %q", repeated.status, repeated.header.Get(api.ChangesCursorHeader), cursor)
 				}
 			}
 			still := h.send(http.MethodGet, "/api/v1/deployments/acme/findings/changes?cursor="+cursor, "")
@@ -49,8 +49,8 @@ func TestListsReturnChangesCursor(t *testing.T) {
 				h.happen(rnd)
 			}
 			f := follower{cursor: cursor, findings: maps.Clone(had)}
-			for again := true; again; {
-				again = f.step(h, 3)
+			for more := true; more; {
+				more = f.step(h, 3)
 			}
 			now := h.everyFinding()
 			if diff := cmp.Diff(now, f.findings); diff != "" || cmp.Equal(had, now) {
@@ -58,8 +58,8 @@ func TestListsReturnChangesCursor(t *testing.T) {
 			}
 			h.token = h.newToken(model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"acme/**"}})
 			bound := h.send(http.MethodGet, c.target, "", c.headers...)
-			if _, told := bound.header[api.ChangesCursorHeader]; told || bound.status != http.StatusOK {
-				t.Errorf("restricted token: %d, cursor sent: %v", bound.status, told)
+			if _, present := bound.header[api.ChangesCursorHeader]; present || bound.status != http.StatusOK {
+				t.Errorf("restricted token: %d, cursor sent: %v", bound.status, present)
 			}
 		})
 	}

@@ -30,11 +30,11 @@ func (f *follower) step(h *harness, limit int64) bool {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	f.take(a)
+	f.apply(a)
 	return a.HasMore
 }
 
-func (f *follower) take(a *api.FindingChangesResponse) {
+func (f *follower) apply(a *api.FindingChangesResponse) {
 	for _, finding := range a.Changed {
 		f.findings[finding.ID] = finding
 	}
@@ -65,11 +65,11 @@ func TestChangeFeedMirrorsFindings(t *testing.T) {
 		}
 		want := h.everyFinding()
 		for i := range followers {
-			for again := true; again; {
-				again = followers[i].step(h, 3)
+			for more := true; more; {
+				more = followers[i].step(h, 3)
 			}
-			for again := true; again; { // the round that began with the last call
-				again = followers[i].step(h, 3)
+			for more := true; more; { // the round that began with the last call
+				more = followers[i].step(h, 3)
 			}
 			if diff := cmp.Diff(want, followers[i].findings); diff != "" {
 				t.Fatalf("after %d rounds follower %d has (-list +follower):\n%s", round+1, i, diff)
@@ -169,33 +169,33 @@ func TestChangesSinceTime(t *testing.T) {
 		h.happen(rnd)
 		h.clock.Advance(7 * time.Second)
 	}
-	f, told := follower{findings: maps.Clone(had)}, 0
+	f, responses := follower{findings: maps.Clone(had)}, 0
 	for part, err := range h.client.FollowFindings(t.Context(), "acme", api.FindingChangesQuery{UpdatedSince: since.Format(time.RFC3339Nano), Limit: 2}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.take(part)
-		told++
+		f.apply(part)
+		responses++
 	}
-	if diff := cmp.Diff(h.everyFinding(), f.findings); diff != "" || told < 3 {
-		t.Errorf("after %d answers (-list +follower):\n%s", told, diff)
+	if diff := cmp.Diff(h.everyFinding(), f.findings); diff != "" || responses < 3 {
+		t.Errorf("after %d answers (-list +follower):\n%s", responses, diff)
 	}
 
 	h.clock.Advance(time.Hour)
-	ask := func(since time.Time) answer {
+	request := func(since time.Time) answer {
 		return h.send(http.MethodGet, "/api/v1/deployments/acme/findings/changes?updated_since="+since.Format(time.RFC3339Nano), "")
 	}
 	for name, since := range map[string]time.Time{"now": h.clock.Now(), "a client that is ahead": h.clock.Now().Add(30 * time.Second)} {
-		if a := ask(since); a.status != http.StatusOK || !strings.HasPrefix(a.body, `{"changed":[],"removed":[],`) {
+		if a := request(since); a.status != http.StatusOK || !strings.HasPrefix(a.body, `{"changed":[],"removed":[],`) {
 			t.Errorf("%s: %d %.200s", name, a.status, a.body)
 		}
 	}
-	h.wantProblem(ask(h.clock.Now().Add(2*time.Minute)), api.CodeInvalidArgument)
+	h.wantProblem(request(h.clock.Now().Add(2*time.Minute)), api.CodeInvalidArgument)
 	h.wantProblem(h.send(http.MethodGet, "/api/v1/deployments/acme/findings/changes?updated_since=yesterday", ""), api.CodeInvalidArgument)
 	if err := h.store.PruneChanges(t.Context(), h.deployment.ID, 1); err != nil {
 		t.Fatal(err)
 	}
-	a := ask(since)
+	a := request(since)
 	h.wantProblem(a, api.CodeConflict)
 }
 
@@ -221,7 +221,7 @@ func TestRemovedFindingInChangesSince(t *testing.T) {
 func TestRoundsAreCachedAndEvicted(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 3, 5, 7}, "b.py": {1, 3, 5}})
-	ask := func(cursor string) *api.FindingChangesResponse {
+	request := func(cursor string) *api.FindingChangesResponse {
 		t.Helper()
 		a, err := h.client.FindingChanges(t.Context(), "acme", api.FindingChangesQuery{Cursor: cursor, Limit: 3})
 		if err != nil {
@@ -229,17 +229,17 @@ func TestRoundsAreCachedAndEvicted(t *testing.T) {
 		}
 		return a
 	}
-	first := ask("")
-	kept := ask(first.Cursor)
+	first := request("")
+	cached := request(first.Cursor)
 	if n := h.server.Rounds.Len(); n != 1 {
 		t.Fatalf("%d rounds", n)
 	}
 	h.server.Rounds = core.NewRounds(1 << 20)
-	read := ask(first.Cursor)
-	if diff := cmp.Diff(kept, read); diff != "" {
+	read := request(first.Cursor)
+	if diff := cmp.Diff(cached, read); diff != "" {
 		t.Errorf("(-kept +read):\n%s", diff)
 	}
-	if last := ask(read.Cursor); last.HasMore || h.server.Rounds.Len() != 0 {
+	if last := request(read.Cursor); last.HasMore || h.server.Rounds.Len() != 0 {
 		t.Errorf("after the last response %d rounds are cached, more: %t", h.server.Rounds.Len(), last.HasMore)
 	}
 }

@@ -97,7 +97,7 @@ func TestContractExtensionsAreMarked(t *testing.T) {
 		members := doc.Components.Schemas[schema].Properties
 		elsewhere := append(strings.Fields(names), strings.Fields(hostedMembers[schema])...)
 		for _, name := range elsewhere {
-			if _, there := members[name]; !there {
+			if _, exists := members[name]; !exists {
 				t.Errorf("%s lacks %s", schema, name)
 			}
 		}

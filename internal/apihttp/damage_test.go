@@ -48,9 +48,9 @@ func TestDamageIsReportedAtOnce(t *testing.T) {
 				if a := h.send(http.MethodGet, "/metrics", "", "Authorization", ""); !contains(a.body, `redoubt_store_up{does="writes",outage="damaged"} 0`) {
 					t.Errorf("the metrics do not report it: %d", a.status)
 				}
-				for _, whole := range []string{"/healthz", "/api/v1/deployments/acme/projects"} {
-					if a := h.send(http.MethodGet, whole, ""); a.status != http.StatusOK {
-						t.Errorf("%s: %d %s", whole, a.status, a.body)
+				for _, path := range []string{"/healthz", "/api/v1/deployments/acme/projects"} {
+					if a := h.send(http.MethodGet, path, ""); a.status != http.StatusOK {
+						t.Errorf("%s: %d %s", path, a.status, a.body)
 					}
 				}
 			})

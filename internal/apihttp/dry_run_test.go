@@ -73,8 +73,8 @@ func TestExceptionDryRun(t *testing.T) {
 	if made, err := h.client.CreateException(t.Context(), "acme", request, api.WithKey("once")); err != nil || made.Changed != 2 || made.Exception.ID == 0 || made.Selection != "" {
 		t.Errorf("%+v, %v", made, err)
 	}
-	if again, err := h.client.CreateException(t.Context(), "acme", request, api.WithKey("once")); err != nil || again.Changed != 2 {
-		t.Errorf("repeated: %+v, %v", again, err)
+	if repeated, err := h.client.CreateException(t.Context(), "acme", request, api.WithKey("once")); err != nil || repeated.Changed != 2 {
+		t.Errorf("repeated: %+v, %v", repeated, err)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestDeleteExceptionWithSelection(t *testing.T) {
 	if plain, err := h.client.GetException(t.Context(), "acme", id, api.ExceptionQuery{}); err != nil || plain.Ending != nil {
 		t.Errorf("the end was not requested: %+v, %v", plain, err)
 	}
-	told := func() *api.ExceptionEffect {
+	preview := func() *api.ExceptionEffect {
 		t.Helper()
 		e, err := h.client.GetException(t.Context(), "acme", id, api.ExceptionQuery{Ending: true})
 		if err != nil || e.Ending == nil || e.Ending.Changed != 2 || len(e.Ending.FirstFindings) != 2 || e.Exception.Ignores != 2 {
@@ -99,14 +99,14 @@ func TestDeleteExceptionWithSelection(t *testing.T) {
 		}
 		return e.Ending
 	}
-	before := told()
+	before := preview()
 	h.imported(map[string][]int{"a.py": {1, 2, 3}})
 	h.reviewing(before.FirstFindings[0])
 	var p *api.Problem
 	if _, err := h.client.DeleteException(t.Context(), "acme", id, api.DeleteExceptionQuery{Selection: before.Selection}); !errors.As(err, &p) || p.Code != api.CodeConflict {
 		t.Fatalf("other findings than in the preview: %v", err)
 	}
-	now := told()
+	now := preview()
 	if gone, err := h.client.DeleteException(t.Context(), "acme", id, api.DeleteExceptionQuery{Selection: now.Selection}); err != nil || gone.Changed != 2 {
 		t.Errorf("%+v, %v", gone, err)
 	}

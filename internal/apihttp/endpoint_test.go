@@ -36,9 +36,9 @@ func TestAdmission(t *testing.T) {
 	}
 
 	made := h.send(http.MethodPost, acme+"/projects", `{"name":"acme/one"}`, "Idempotency-Key", "k")
-	again := h.send(http.MethodPost, acme+"/projects", `{"name":"acme/two"}`, "Idempotency-Key", "k")
-	if h.wantProblem(again, api.CodeConflict); made.status/100 != 2 || !strings.Contains(again.problem.Detail, "Idempotency-Key") {
-		t.Errorf("a key returns %d, with another body %s", made.status, again.body)
+	repeated := h.send(http.MethodPost, acme+"/projects", `{"name":"acme/two"}`, "Idempotency-Key", "k")
+	if h.wantProblem(repeated, api.CodeConflict); made.status/100 != 2 || !strings.Contains(repeated.problem.Detail, "Idempotency-Key") {
+		t.Errorf("a key returns %d, with another body %s", made.status, repeated.body)
 	}
 
 	const scans = "/scan/"

@@ -46,8 +46,8 @@ func TestSlowExportHasNoOpenTransaction(t *testing.T) {
 			}
 			h.imported(map[string][]int{"a.py": lines})
 			for i, f := range export.Formats() {
-				whole := h.exported(f, &stuck{ResponseRecorder: httptest.NewRecorder()})
-				slow := &stuck{httptest.NewRecorder(), whole / 2, make(chan struct{}), make(chan struct{})}
+				total := h.exported(f, &stuck{ResponseRecorder: httptest.NewRecorder()})
+				slow := &stuck{httptest.NewRecorder(), total / 2, make(chan struct{}), make(chan struct{})}
 				done := make(chan int)
 				go func() { done <- h.exported(f, slow) }()
 				<-slow.here
@@ -62,8 +62,8 @@ func TestSlowExportHasNoOpenTransaction(t *testing.T) {
 					t.Errorf("%s: the list: %d %.200s", f, a.status, a.body)
 				}
 				close(slow.goOn)
-				if got := <-done; got < whole*9/10 || f == export.JSONL && strings.Count(slow.Body.String(), "\n") < len(lines) {
-					t.Errorf("%s: received %d of about %d bytes", f, got, whole)
+				if got := <-done; got < total*9/10 || f == export.JSONL && strings.Count(slow.Body.String(), "\n") < len(lines) {
+					t.Errorf("%s: received %d of about %d bytes", f, got, total)
 				}
 			}
 		})

@@ -48,7 +48,7 @@ func TestExtensionsAreMarked(t *testing.T) {
 	}
 	marked, several := 0, []string{}
 	check := func(what string, d described) {
-		if says := strings.Contains(d.Description, "(Redoubt extension)"); says != d.Extension {
+		if documented := strings.Contains(d.Description, "(Redoubt extension)"); documented != d.Extension {
 			t.Errorf("%s is marked %t, but its text is %q", what, d.Extension, d.Description)
 		}
 		if d.Extension {
@@ -57,15 +57,15 @@ func TestExtensionsAreMarked(t *testing.T) {
 	}
 	for _, methods := range doc.Paths {
 		for _, op := range methods {
-			says := strings.Contains(op.Description, "An extension of Redoubt.")
-			if ours := !slices.Contains(elsewhere, op.OperationID); op.Extension != ours || says != ours {
-				t.Errorf("%s is an extension: %t; marked %t, in the text %t", op.OperationID, ours, op.Extension, says)
+			documented := strings.Contains(op.Description, "An extension of Redoubt.")
+			if ours := !slices.Contains(elsewhere, op.OperationID); op.Extension != ours || documented != ours {
+				t.Errorf("%s is an extension: %t; marked %t, in the text %t", op.OperationID, ours, op.Extension, documented)
 			}
 			for _, p := range op.Parameters {
 				check(op.OperationID+" "+p.Name, p)
-				if says := strings.Contains(p.Description, "(several: Redoubt extension)"); says != p.Schema.Several {
+				if documented := strings.Contains(p.Description, "(several: Redoubt extension)"); documented != p.Schema.Several {
 					t.Errorf("%s of %s accepts several values, marked %t, but its text is %q", p.Name, op.OperationID, p.Schema.Several, p.Description)
-				} else if says {
+				} else if documented {
 					several = append(several, op.OperationID+" "+p.Name)
 				}
 			}

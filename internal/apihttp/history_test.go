@@ -38,7 +38,7 @@ func TestFindingHistory(t *testing.T) {
 	h.clock.Advance(time.Second)
 	h.imported(map[string][]int{"b.py": {}})
 	h.importedOn("develop", map[string][]int{"a.py": {5}})
-	there := only("develop")
+	onDevelop := only("develop")
 
 	got, err := h.client.GetFindingHistory(t.Context(), "acme", first.ID)
 	if err != nil {
@@ -65,7 +65,7 @@ func TestFindingHistory(t *testing.T) {
 	if diff := cmp.Diff([]*api.EventPlace{{Path: "a.py", Line: 1}, {Path: "a.py", Line: 5}}, []*api.EventPlace{moved.From, moved.To}); diff != "" {
 		t.Errorf("the move (-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff([]api.Elsewhere{{ID: there.ID, Ref: "refs/heads/develop", Status: "ignored"}}, got.Others); diff != "" {
+	if diff := cmp.Diff([]api.Elsewhere{{ID: onDevelop.ID, Ref: "refs/heads/develop", Status: "ignored"}}, got.Others); diff != "" {
 		t.Errorf("elsewhere (-want +got)\n%s", diff)
 	}
 

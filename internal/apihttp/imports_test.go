@@ -152,13 +152,13 @@ func TestFormFilesShareRedactedSecrets(t *testing.T) {
 func TestSecretsRuleTypeIsPreserved(t *testing.T) {
 	h := newHarness(t)
 	const secret = "hunter2-hunter2"
-	told := strings.ReplaceAll(`{"version":"1.180.0","errors":[],"paths":{"scanned":["a.py"]},"results":[{"check_id":"acme.tokens","path":"a.py",
+	withProduct := strings.ReplaceAll(`{"version":"1.180.0","errors":[],"paths":{"scanned":["a.py"]},"results":[{"check_id":"acme.tokens","path":"a.py",
 		"start":{"line":1,"col":1},"end":{"line":1,"col":16},
 		"extra":{"severity":"ERROR","message":"x","metadata":{"product":"secrets"},"lines":"@"}}]}`, "@", secret)
 	silent := strings.ReplaceAll(`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"Semgrep OSS"}},"results":[{"ruleId":"acme.tokens",
 		"message":{"text":"found @"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"b.py"},
 		"region":{"startLine":1,"startColumn":1,"endLine":1,"endColumn":16,"snippet":{"text":"@"}}}}]}]}]}`, "@", secret)
-	for _, body := range []string{told, silent} {
+	for _, body := range []string{withProduct, silent} {
 		if a := h.send(http.MethodPost, imports+"?project=a/b&diff=true", body); a.status != http.StatusOK || !contains(a.body, `"new":1`) {
 			t.Fatalf("%d %s", a.status, a.body)
 		}

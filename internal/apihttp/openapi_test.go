@@ -104,8 +104,8 @@ func TestOpenAPIDetails(t *testing.T) {
 			t.Errorf("security of %s: %v", r.ID, s)
 		}
 		for status, answer := range doc.Paths[r.Pattern][strings.ToLower(r.Method)].Responses {
-			if told := answer.Headers["RateLimit-Remaining"] != nil; (status == "200" || status == "304") && told != (r.Scope != httpx.Anyone) {
-				t.Errorf("%s: %s has RateLimit-Remaining: %v", r.ID, status, told)
+			if documented := answer.Headers["RateLimit-Remaining"] != nil; (status == "200" || status == "304") && documented != (r.Scope != httpx.Anyone) {
+				t.Errorf("%s: %s has RateLimit-Remaining: %v", r.ID, status, documented)
 			}
 		}
 	}
@@ -220,7 +220,7 @@ func TestOpenAPISupportsClientGenerators(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"Exception", "Error", "Object", "String", "Number", "Int", "Int32", "Int64", "Float64", "Bool", "Time"} {
-		if _, there := doc.Components.Schemas[name]; there {
+		if _, exists := doc.Components.Schemas[name]; exists {
 			t.Errorf("%s is a type of generated clients", name)
 		}
 	}

@@ -52,8 +52,8 @@ func TestDeleteRef(t *testing.T) {
 		}
 	}
 	// A recreated branch may have a commit of the previous one.
-	if again := h.importRef("dev", "c1"); again.Returned != 1 || h.listed("refs/heads/dev")[0] != onDev {
-		t.Errorf("scanned again: %+v, lists %v", again, h.listed("dev"))
+	if repeated := h.importRef("dev", "c1"); repeated.Returned != 1 || h.listed("refs/heads/dev")[0] != onDev {
+		t.Errorf("scanned again: %+v, lists %v", repeated, h.listed("dev"))
 	}
 	if _, err := h.client.DeleteRef(ctx, "acme", api.DeleteRefQuery{Project: "acme/payments", Ref: "refs/heads/dev"}); err != nil {
 		t.Error(err)

@@ -60,7 +60,7 @@ func TestCursorsAfterRestore(t *testing.T) {
 	h.imported(map[string][]int{"a.py": {1}})
 	early := follower{findings: map[int64]api.ChangedFinding{}}
 	early.step(h, 100)
-	kept, dir := tags(), h.backup()
+	saved, dir := tags(), h.backup()
 
 	h.imported(map[string][]int{"a.py": {1}, "b.py": {1, 2}})
 	late, midway, first := early, early, follower{findings: map[int64]api.ChangedFinding{}}
@@ -72,7 +72,7 @@ func TestCursorsAfterRestore(t *testing.T) {
 	lost := tags()
 
 	h.restore(dir)
-	known(kept, http.StatusNotModified, "which the backup has")
+	known(saved, http.StatusNotModified, "which the backup has")
 	for _, when := range []string{"at once", "after as many commits", "after more"} {
 		known(lost, http.StatusOK, when)
 		for what, f := range map[string]follower{"a lost cursor": late, "one within a round": midway, "one within the first round": first} {

@@ -69,13 +69,13 @@ func TestImportHasAtMost40RoundTrips(t *testing.T) {
 		}
 	}
 	for _, findings := range []int{2, 2000} {
-		var again []int
+		var repeated []int
 		for round := range 3 {
-			again = append(again, trips(fmt.Sprintf("acme/of-%d-%d", findings, round), "again", findings))
+			repeated = append(repeated, trips(fmt.Sprintf("acme/of-%d-%d", findings, round), "again", findings))
 		}
-		t.Logf("%d other findings: %d round trips", findings, again)
-		if slices.Min(again) > maxRoundTrips {
-			t.Errorf("%d other findings: %d round trips, at most %d are allowed", findings, again, maxRoundTrips)
+		t.Logf("%d other findings: %d round trips", findings, repeated)
+		if slices.Min(repeated) > maxRoundTrips {
+			t.Errorf("%d other findings: %d round trips, at most %d are allowed", findings, repeated, maxRoundTrips)
 		}
 	}
 }

@@ -16,13 +16,13 @@ import (
 )
 
 func TestSBOMExportFromJobToDownload(t *testing.T) {
-	told := 0
+	notified := 0
 	h := newHarness(t)
-	h.store.OnQueued(func() { told++ })
+	h.store.OnQueued(func() { notified++ })
 	ctx := t.Context()
 	started, err := h.client.CreateSBOMExport(ctx, "acme", api.CreateSBOMExportRequest{FormatVersion: &api.FormatVersion{CycloneDXVersion: "SBOM_CYCLONE_DX_VERSION_V1_6"}})
-	if err != nil || told != 1 {
-		t.Fatalf("started: %+v, %v, told %d times", started, err, told)
+	if err != nil || notified != 1 {
+		t.Fatalf("started: %+v, %v, told %d times", started, err, notified)
 	}
 	status, err := h.client.GetSBOMExport(ctx, "acme", started.TaskToken)
 	if err != nil || status.Status != "SBOM_EXPORT_STATUS_IN_PROGRESS" || status.DownloadURL != "" {
@@ -33,9 +33,9 @@ func TestSBOMExportFromJobToDownload(t *testing.T) {
 	if err != nil || job == nil {
 		t.Fatalf("claim: %+v, %v", job, err)
 	}
-	var asked model.SBOMRequest
-	if err := json.Unmarshal(job.Input, &asked); err != nil || asked.Version != "1.6" || asked.ComponentType != "application" || asked.XML {
-		t.Errorf("requested %+v, %v", asked, err)
+	var requested model.SBOMRequest
+	if err := json.Unmarshal(job.Input, &requested); err != nil || requested.Version != "1.6" || requested.ComponentType != "application" || requested.XML {
+		t.Errorf("requested %+v, %v", requested, err)
 	}
 	if err := h.store.FinishJob(ctx, *job, []byte("<bom/>"), "application/vnd.cyclonedx+xml; version=1.6"); err != nil {
 		t.Fatal(err)
@@ -98,8 +98,8 @@ func TestSBOMExportsOfOneTokenAreBounded(t *testing.T) {
 	h.token = h.newToken(model.Token{Name: "reader", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeReadOnly}})
 	const target = "/api/v1/deployments/acme/sbom/export"
 	first := h.send(http.MethodPost, target, `{}`)
-	if again := h.send(http.MethodPost, target, `{}`); again.status != http.StatusOK || again.body != first.body {
-		t.Errorf("repeated: %d %s, want %s", again.status, again.body, first.body)
+	if repeated := h.send(http.MethodPost, target, `{}`); repeated.status != http.StatusOK || repeated.body != first.body {
+		t.Errorf("repeated: %d %s, want %s", repeated.status, repeated.body, first.body)
 	}
 	for i := range 19 {
 		if a := h.send(http.MethodPost, target, fmt.Sprintf(`{"ref":"r%d"}`, i)); a.status != http.StatusOK {

@@ -25,14 +25,14 @@ func TestReadsHaveETag(t *testing.T) {
 			continue
 		}
 		o := theSpec().Operation(r.ID)
-		takes := false
+		accepts := false
 		for _, p := range o.Parameters {
-			takes = takes || p.Name == "If-None-Match"
+			accepts = accepts || p.Name == "If-None-Match"
 		}
 		why := untagged[r.ID]
 		reasons[r.ID] = why
-		if answers := o.Responses["200"].Headers["ETag"] != nil; answers == why || takes == why {
-			t.Errorf("%s: untagged %t, takes If-None-Match %t, answers ETag %t", r.ID, untagged[r.ID], takes, answers)
+		if answers := o.Responses["200"].Headers["ETag"] != nil; answers == why || accepts == why {
+			t.Errorf("%s: untagged %t, takes If-None-Match %t, answers ETag %t", r.ID, untagged[r.ID], accepts, answers)
 		}
 	}
 	for id := range untagged {
@@ -47,7 +47,7 @@ func TestReadsHaveETag(t *testing.T) {
 func TestUnchangedResponsesReturn304(t *testing.T) {
 	h := newHarness(t)
 	h.imported(map[string][]int{"a.py": {1, 2}})
-	deployment, asked := regexp.MustCompile(`\{deployment(Id|Slug)\}`), 0
+	deployment, requested := regexp.MustCompile(`\{deployment(Id|Slug)\}`), 0
 	for _, r := range Routes() {
 		path := deployment.ReplaceAllString(r.Pattern, "acme")
 		if r.Method != http.MethodGet || untagged[r.ID] || strings.Contains(path, "{") {
@@ -56,7 +56,7 @@ func TestUnchangedResponsesReturn304(t *testing.T) {
 		if r.ID == "search" {
 			path += "?q=app" // required
 		}
-		asked++
+		requested++
 		first := h.send(http.MethodGet, path, "")
 		tag := first.header.Get("ETag")
 		if first.status != http.StatusOK || !strings.HasPrefix(tag, `W/"`) {
@@ -70,8 +70,8 @@ func TestUnchangedResponsesReturn304(t *testing.T) {
 			t.Errorf("%s in the other dialect: %d", r.ID, a.status)
 		}
 	}
-	if asked < 15 {
-		t.Errorf("%d operations were called", asked)
+	if requested < 15 {
+		t.Errorf("%d operations were called", requested)
 	}
 }
 

@@ -14,15 +14,15 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// onceAsked is a body that calls a function when it is first read. The server reads the body after
+// firstReadBody is a body that calls a function when it is first read. The server reads the body after
 // it authenticated the request.
-type onceAsked struct {
+type firstReadBody struct {
 	io.Reader
 	do   func()
 	once sync.Once
 }
 
-func (o *onceAsked) Read(p []byte) (int, error) {
+func (o *firstReadBody) Read(p []byte) (int, error) {
 	o.once.Do(o.do)
 	return o.Reader.Read(p)
 }
@@ -54,19 +54,19 @@ func TestTokensThatExpireDuringUpload(t *testing.T) {
 				h := newHarnessOn(t, storetest.Database(t, engine, clock), clock)
 				h.token = h.newToken(model.Token{Name: "ci", Scopes: []model.Scope{model.ScopeCI}, ExpiresAt: clock.Now().Add(time.Hour)})
 				before := len(h.projects())
-				asked := false
-				body := &onceAsked{Reader: strings.NewReader(semgrepReport(map[string][]int{"a.py": {1}})), do: func() {
-					asked = true
+				checked := false
+				body := &firstReadBody{Reader: strings.NewReader(semgrepReport(map[string][]int{"a.py": {1}})), do: func() {
+					checked = true
 					c.end(t, h)
 				}}
-				if status := h.sendAfterContinue(imports+"?project=acme/one", body); status != c.want || !asked {
-					t.Errorf("status %d, checked: %t", status, asked)
+				if status := h.sendAfterContinue(imports+"?project=acme/one", body); status != c.want || !checked {
+					t.Errorf("status %d, checked: %t", status, checked)
 				}
 				if stored := len(h.projects()) > before; stored != (c.want == http.StatusOK) {
 					t.Errorf("stored: %t", stored)
 				}
-				if again := h.send(http.MethodPost, imports+"?project=acme/two", semgrepReport(nil)); again.status != http.StatusUnauthorized {
-					t.Errorf("next: %d %s", again.status, again.body)
+				if next := h.send(http.MethodPost, imports+"?project=acme/two", semgrepReport(nil)); next.status != http.StatusUnauthorized {
+					t.Errorf("next: %d %s", next.status, next.body)
 				}
 			})
 		}

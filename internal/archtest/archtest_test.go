@@ -63,10 +63,10 @@ func TestArchitecture(t *testing.T) {
 func TestLibcPin(t *testing.T) {
 	const sqlite, libc = "modernc.org/sqlite", "modernc.org/libc"
 	driver := strings.TrimSpace(output(t, "go", "list", "-m", "-f", "{{.GoMod}}", sqlite))
-	theirs := requirements(t, driver)[libc]
+	required := requirements(t, driver)[libc]
 	ours := strings.TrimSuffix(requirements(t, filepath.Join(root, "go.mod"))[libc], indirect)
-	if ours == "" || ours != theirs {
-		t.Errorf("go.mod requires %s %q, but %s requires %q: run go get %s@%s", libc, ours, sqlite, theirs, libc, theirs)
+	if ours == "" || ours != required {
+		t.Errorf("go.mod requires %s %q, but %s requires %q: run go get %s@%s", libc, ours, sqlite, required, libc, required)
 	}
 }
 

@@ -11,7 +11,7 @@ var migrationName = regexp.MustCompile(`^([0-9]{5})_([a-z0-9_]+)(\.(?:sqlite|pos
 // migrationsAreNumbered finds SQL files in directories named migrations that share a number: such a
 // database cannot be opened. One migration may have a file for each engine.
 func migrationsAreNumbered(src *source) (found findings) {
-	taken := map[string]string{} // file by folder, number and engine
+	seen := map[string]string{} // file by folder, number and engine
 	for _, name := range src.names {
 		dir := path.Dir(name)
 		if path.Base(dir) != "migrations" || path.Ext(name) != ".sql" || !within(name, "internal") {
@@ -27,11 +27,11 @@ func migrationsAreNumbered(src *source) (found findings) {
 			if !strings.Contains(engine, m[3]) {
 				continue
 			}
-			if other := taken[key]; other != "" {
+			if other := seen[key]; other != "" {
 				found.add(name, "%s: has the number of %s: use the next free one", name, other)
 				break
 			}
-			taken[key] = name
+			seen[key] = name
 		}
 	}
 	return found

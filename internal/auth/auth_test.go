@@ -17,12 +17,12 @@ import (
 
 // fakeStore contains one token and counts calls.
 type fakeStore struct {
-	token model.Token
-	hash  string
-	looks int
-	used  []model.TokenUse
-	fail  error
-	role  model.Role
+	token   model.Token
+	hash    string
+	lookups int
+	used    []model.TokenUse
+	fail    error
+	role    model.Role
 }
 
 func (f *fakeStore) UserRole(_ context.Context, deploymentID, userID int64) (model.Role, error) {
@@ -40,7 +40,7 @@ func (f *fakeStore) Deployment(_ context.Context, id string) (model.Deployment, 
 }
 
 func (f *fakeStore) TokenByHash(_ context.Context, deploymentID int64, hash []byte) (model.Token, error) {
-	f.looks++
+	f.lookups++
 	if f.fail != nil {
 		return model.Token{}, f.fail
 	}
@@ -101,8 +101,8 @@ func TestMalformedTokensAreNotLookedUp(t *testing.T) {
 			t.Errorf("%.40q: error %v", secret, err)
 		}
 	}
-	if store.looks != 0 {
-		t.Errorf("the store was asked %d times", store.looks)
+	if store.lookups != 0 {
+		t.Errorf("the store was asked %d times", store.lookups)
 	}
 }
 
@@ -123,8 +123,8 @@ func TestRevocationAppliesWithinOneSecond(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if store.looks != 1 {
-		t.Errorf("the store was asked %d times within a second", store.looks)
+	if store.lookups != 1 {
+		t.Errorf("the store was asked %d times within a second", store.lookups)
 	}
 	store.token.RevokedAt = *now
 	*now = now.Add(CacheFor)
@@ -256,12 +256,12 @@ func TestLimiterMemoryIsBounded(t *testing.T) {
 	for i := range 2 * most {
 		l.Allow(strconv.Itoa(i))
 	}
-	kept := 0
+	stored := 0
 	for i := range l.shards {
-		kept += len(l.shards[i].buckets)
+		stored += len(l.shards[i].buckets)
 	}
-	if kept > most {
-		t.Errorf("it remembers %d keys, more than %d", kept, most)
+	if stored > most {
+		t.Errorf("it remembers %d keys, more than %d", stored, most)
 	}
 	if l.Allow("drained").OK {
 		t.Error("one that is drained was forgotten before those that are not")
@@ -279,9 +279,9 @@ func TestForgedTokensDoNotEvictCache(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := store.looks
-	if _, err := a.Authenticate(t.Context(), secret); err != nil || store.looks != before {
-		t.Errorf("the store was queried again for a cached token: %d, %v", store.looks-before, err)
+	before := store.lookups
+	if _, err := a.Authenticate(t.Context(), secret); err != nil || store.lookups != before {
+		t.Errorf("the store was queried again for a cached token: %d, %v", store.lookups-before, err)
 	}
 	if n := len(a.known.entries); n != 1 {
 		t.Errorf("%d tokens are remembered, and there is one", n)
@@ -376,12 +376,12 @@ func TestUsesAreWrittenOnce(t *testing.T) {
 		t.Errorf("the failure: %v", err)
 	}
 	var written []int
-	keep := func(list []int) error {
+	save := func(list []int) error {
 		written = append(written, list...)
 		return nil
 	}
 	for range 2 {
-		if err := uses.flush(keep); err != nil {
+		if err := uses.flush(save); err != nil {
 			t.Error(err)
 		}
 	}

@@ -147,7 +147,7 @@ func newPasskeys(t *testing.T) (*withFactors, *Passkeys, *softKey) {
 
 func TestPasskeySignIn(t *testing.T) {
 	f, p, k := newPasskeys(t)
-	ask := func() Ceremony {
+	request := func() Ceremony {
 		c, err := p.RequestPasskey()
 		if err != nil {
 			t.Fatal(err)
@@ -155,7 +155,7 @@ func TestPasskeySignIn(t *testing.T) {
 		f.clock.Advance(time.Minute)
 		return c
 	}
-	c := ask()
+	c := request()
 	answer := k.signs(c)
 	secret, err := p.SignIn(t.Context(), c.Sealed, answer, home)
 	if err != nil || f.visit(secret).Session.Method != "passkey" || f.visit(secret).User.ID != f.ada.ID {
@@ -178,21 +178,21 @@ func TestPasskeySignIn(t *testing.T) {
 		"another user":             func(bad *softKey, _ *Ceremony) { bad.user = []byte("12345678") },
 		"a counter that stays":     func(bad *softKey, _ *Ceremony) { bad.counter = k.counter - 1 },
 		"asked after the password": func(_ *softKey, c *Ceremony) { *c = second },
-		"another challenge":        func(_ *softKey, c *Ceremony) { c.Sealed = ask().Sealed },
+		"another challenge":        func(_ *softKey, c *Ceremony) { c.Sealed = request().Sealed },
 		"nothing that was asked":   func(_ *softKey, c *Ceremony) { c.Sealed = "" },
 		"asked a quarter hour ago": func(_ *softKey, _ *Ceremony) { f.clock.Advance(ceremonyFor) },
 	} {
-		bad, c := *k, ask()
+		bad, c := *k, request()
 		change(&bad, &c)
 		if _, err := p.SignIn(t.Context(), c.Sealed, bad.signs(c), home); !errors.Is(err, ErrCode) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := p.SignIn(t.Context(), ask().Sealed, strings.Repeat("x", 2*maxCredential), home); !errors.Is(err, ErrCode) {
+	if _, err := p.SignIn(t.Context(), request().Sealed, strings.Repeat("x", 2*maxCredential), home); !errors.Is(err, ErrCode) {
 		t.Errorf("what is none: %v", err)
 	}
 	k.counter += 100
-	c = ask()
+	c = request()
 	if _, err := p.SignIn(t.Context(), c.Sealed, k.signs(c), home); err != nil {
 		t.Errorf("after all of that: %v", err)
 	}
@@ -209,7 +209,7 @@ func TestPasskeySignIn(t *testing.T) {
 
 func TestPasskeyAsSecondFactor(t *testing.T) {
 	f, p, k := newPasskeys(t)
-	ask := func() (string, Ceremony) {
+	request := func() (string, Ceremony) {
 		half := f.half()
 		c, err := p.RequestSecondFactor(t.Context(), half, f.ada)
 		if err != nil {
@@ -217,8 +217,8 @@ func TestPasskeyAsSecondFactor(t *testing.T) {
 		}
 		return half, c
 	}
-	half, c := ask()
-	other, _ := ask()
+	half, c := request()
+	other, _ := request()
 	if _, err := p.FinishSecond(t.Context(), other, c.Sealed, k.signs(c), home); !errors.Is(err, ErrCode) {
 		t.Errorf("asked of another sign-in: %v", err)
 	}
@@ -239,7 +239,7 @@ func TestPasskeyAsSecondFactor(t *testing.T) {
 	if c, err := p.RequestSecondFactor(t.Context(), "x", ben); err != nil || c.Sealed != "" {
 		t.Errorf("who has none is asked for one: %v", err)
 	}
-	half, _ = ask()
+	half, _ = request()
 	for range model.MaxHalfTries {
 		f.clock.Advance(time.Minute)
 		if _, err := p.FinishSecond(t.Context(), half, "", "", home); !errors.Is(err, ErrCode) {
@@ -254,7 +254,7 @@ func TestPasskeyAsSecondFactor(t *testing.T) {
 // TestFirstPasskey checks that the first second factor ends other sessions and creates recovery
 // codes.
 func TestFirstPasskey(t *testing.T) {
-	f, p, taken := newPasskeys(t)
+	f, p, existing := newPasskeys(t)
 	f.add("ben", model.RoleViewer)
 	old, mine := f.signIn("ben"), f.signIn("ben")
 	who, k := f.visit(mine), newSoftKey(t, "of ben")
@@ -289,7 +289,7 @@ func TestFirstPasskey(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, _, err := p.Add(t.Context(), who, "key", c.Sealed, taken.makes(c), home); !errors.Is(err, model.ErrConflict) {
+	if _, _, err := p.Add(t.Context(), who, "key", c.Sealed, existing.makes(c), home); !errors.Is(err, model.ErrConflict) {
 		t.Errorf("a passkey of another user: %v", err)
 	}
 	var invalid *model.InvalidError
@@ -364,7 +364,7 @@ func TestUnreadablePasskeys(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	asked := func() Ceremony {
+	request := func() Ceremony {
 		c, err := p.RequestPasskey()
 		if err != nil {
 			t.Fatal(err)
@@ -377,7 +377,7 @@ func TestUnreadablePasskeys(t *testing.T) {
 		t.Errorf("asked for is %+v, %v", c, err)
 	}
 	unreadable("asked for", c.Unreadable)
-	c = asked()
+	c = request()
 	_, err = p.SignIn(t.Context(), c.Sealed, old.signs(c), home)
 	unreadable("shown alone", err)
 	secret, err := f.Finish(t.Context(), half, f.recovery[1], home)
@@ -392,7 +392,7 @@ func TestUnreadablePasskeys(t *testing.T) {
 	if _, _, err := p.Add(t.Context(), who, "new", c.Sealed, k.makes(c), home); err != nil {
 		t.Fatal(err)
 	}
-	c = asked()
+	c = request()
 	if _, err := p.SignIn(t.Context(), c.Sealed, k.signs(c), home); err != nil {
 		t.Errorf("the new one alone: %v", err)
 	}
@@ -426,7 +426,7 @@ func TestRemovingFactorEndsOtherSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, take := range []func(SessionInfo) (string, error){
+	for i, remove := range []func(SessionInfo) (string, error){
 		func(who SessionInfo) (string, error) { return f.RemovePasskey(t.Context(), who, list[0].ID) },
 		func(who SessionInfo) (string, error) {
 			secret, codes, err := f.NewRecoveryCodes(t.Context(), who)
@@ -447,7 +447,7 @@ func TestRemovingFactorEndsOtherSessions(t *testing.T) {
 		half, before := f.half(), f.visit(mine)
 		f.visit(other)
 		f.clock.Advance(time.Minute)
-		secret, err := take(before)
+		secret, err := remove(before)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -461,7 +461,7 @@ func TestRemovingFactorEndsOtherSessions(t *testing.T) {
 		if after.ID != before.Session.ID || after.Method != before.Session.Method || !after.CreatedAt.Equal(before.Session.CreatedAt) || !after.ExpiresAt.Equal(before.Session.ExpiresAt) {
 			t.Errorf("the session was %+v and is %+v", before.Session, after)
 		}
-		if _, err := take(SessionInfo{Session: model.Session{ID: before.Session.ID + 1000, UserID: f.ada.ID}, User: f.ada}); err == nil {
+		if _, err := remove(SessionInfo{Session: model.Session{ID: before.Session.ID + 1000, UserID: f.ada.ID}, User: f.ada}); err == nil {
 			t.Error("a session that is over takes factors away")
 		}
 	}

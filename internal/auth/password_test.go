@@ -16,7 +16,7 @@ func TestPasswordRoundTrip(t *testing.T) {
 	if err != nil || !strings.HasPrefix(hash, "$argon2id$v=19$m=64,t=1,p=1$") {
 		t.Fatalf("hash %q, %v", hash, err)
 	}
-	if again, _ := p.Hash(t.Context(), "correct horse battery"); again == hash {
+	if second, _ := p.Hash(t.Context(), "correct horse battery"); second == hash {
 		t.Error("two hashes of a password are the same: there is no salt")
 	}
 	for password, want := range map[string]bool{"correct horse battery": true, "correct horse batterz": false, "": false} {
@@ -36,8 +36,8 @@ func TestPasswordIsRehashedAfterCostChange(t *testing.T) {
 	if !ok || err != nil || !strings.Contains(rehash, "$m=128,t=2,p=1$") {
 		t.Fatalf("%v, rehash %q, %v", ok, rehash, err)
 	}
-	if ok, again, err := p.Check(t.Context(), rehash, "correct horse battery"); !ok || again != "" || err != nil {
-		t.Errorf("the new hash: %v, rehash %q, %v", ok, again, err)
+	if ok, second, err := p.Check(t.Context(), rehash, "correct horse battery"); !ok || second != "" || err != nil {
+		t.Errorf("the new hash: %v, rehash %q, %v", ok, second, err)
 	}
 	if ok, rehash, _ := p.Check(t.Context(), hash, "wrong"); ok || rehash != "" {
 		t.Error("a wrong password was rehashed")

@@ -107,10 +107,10 @@ func TestCodeAsSecondFactor(t *testing.T) {
 		t.Errorf("the same code again: %v", err)
 	}
 	f.clock.Advance(5 * time.Minute)
-	for code, fits := range map[string]bool{f.code(-time.Minute): false, f.code(time.Minute): false, f.code(-30 * time.Second): true, f.code(30 * time.Second): true} {
-		if _, err := f.Finish(t.Context(), f.half(), code[:3]+" "+code[3:], home); (err == nil) != fits && !errors.Is(err, ErrCode) {
+	for code, valid := range map[string]bool{f.code(-time.Minute): false, f.code(time.Minute): false, f.code(-30 * time.Second): true, f.code(30 * time.Second): true} {
+		if _, err := f.Finish(t.Context(), f.half(), code[:3]+" "+code[3:], home); (err == nil) != valid && !errors.Is(err, ErrCode) {
 			t.Errorf("a code beside its time: %v", err)
-		} else if !fits && err == nil {
+		} else if !valid && err == nil {
 			t.Error("a code is taken a minute from its time")
 		}
 	}

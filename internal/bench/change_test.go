@@ -22,10 +22,10 @@ func benchChanges(b *testing.B, w *world) {
 		})
 	}
 	b.Run("whole", func(b *testing.B) {
-		var told int
+		var received int
 		var rise int64
-		took := compare(b, timed(func() { rise = peak(func() { told = w.follow(since) }) }))
-		b.ReportMetric(rate(told, took), perSecond)
+		took := compare(b, timed(func() { rise = peak(func() { received = w.follow(since) }) }))
+		b.ReportMetric(rate(received, took), perSecond)
 		b.ReportMetric(float64(rise)/(1<<20), "MiB-heap")
 	})
 }
@@ -36,15 +36,15 @@ func (w *world) changes(query url.Values, size int) []byte {
 }
 
 // follow reads a round to its end and returns the number of changes.
-func (w *world) follow(query url.Values) (told int) {
+func (w *world) follow(query url.Values) (received int) {
 	for more := true; more; {
 		text := w.client.body(w.changes(query, 3000))
-		told += bytes.Count(text, []byte(`"issue_type":"`))
+		received += bytes.Count(text, []byte(`"issue_type":"`))
 		var cursor string
 		cursor, more = feedEnd(text)
 		query = url.Values{"cursor": {cursor}}
 	}
-	return told
+	return received
 }
 
 // feedEnd parses the end of a response of the feed.
@@ -58,7 +58,7 @@ func feedEnd(text []byte) (cursor string, more bool) {
 func TestBenchmarkFeed(t *testing.T) {
 	w := newWorld(t)
 	w.fill(2000)
-	if told := w.follow(url.Values{}); told < 2000*8/10 || told > w.findings {
-		t.Errorf("%d changes of %d findings were told", told, w.findings)
+	if received := w.follow(url.Values{}); received < 2000*8/10 || received > w.findings {
+		t.Errorf("%d changes of %d findings were told", received, w.findings)
 	}
 }

@@ -41,7 +41,7 @@ func BenchmarkConcurrentImports(b *testing.B) {
 
 func measureConcurrentImports(b *testing.B, w *world, file string) {
 	in := newIntake(w)
-	in.take(w.made.results(2))
+	in.setResults(w.made.results(2))
 	var alone, among []time.Duration
 	small := func() time.Duration { return in.send("acme/small", in.commit()) }
 	for range aloneImports {

@@ -87,12 +87,12 @@ func (g *generator) result() string {
 	g.next++
 	r := g.rules[g.pick.Uint64()]
 	line, n := 1+g.rnd.IntN(2000), g.next
-	said := ordinary
+	template := ordinary
 	if n%10 == 0 {
-		said = ofSecrets
+		template = ofSecrets
 	}
-	code := fmt.Sprintf(said.code, n, n)
-	message := fmt.Sprintf(said.message, n)
+	code := fmt.Sprintf(template.code, n, n)
+	message := fmt.Sprintf(template.message, n)
 	return fmt.Sprintf(`{"check_id":%q,"path":"src/services/module_%d/handlers/file_%d.py","start":{"line":%d,"col":5,"offset":%d},"end":{"line":%d,"col":96,"offset":%d},`+
 		`"extra":{"metavars":{"$INPUT":{"start":{"line":%d,"col":40,"offset":%d},"end":{"line":%d,"col":60,"offset":%d},"abstract_content":"command_%d"}},`+
 		`"message":%q,"metadata":%s,"severity":%q,"fingerprint":"%0128x_0","lines":%q,"is_ignored":false,"validation_state":"NO_VALIDATOR","engine_kind":"OSS"}}`,

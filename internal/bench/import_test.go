@@ -29,26 +29,28 @@ type intake struct {
 	w       *world
 	results []string
 	file    []byte
-	again   int // commits so far
+	commits int // commits so far
 }
 
 func newIntake(w *world) *intake {
 	in := &intake{w: w}
-	in.take(w.made.results(imported))
+	in.setResults(w.made.results(imported))
 	return in
 }
 
-func (in *intake) take(results []string) {
+func (in *intake) setResults(results []string) {
 	in.results, in.file = results, semgrep(results)
 }
 
 // newer replaces some of the results.
-func (in *intake) newer() { in.take(append(in.results[replaced:], in.w.made.results(replaced)...)) }
+func (in *intake) newer() {
+	in.setResults(append(in.results[replaced:], in.w.made.results(replaced)...))
+}
 
 // commit returns the name of a new commit.
 func (in *intake) commit() string {
-	in.again++
-	return fmt.Sprintf("%040x", in.again)
+	in.commits++
+	return fmt.Sprintf("%040x", in.commits)
 }
 
 // send measures an upload over HTTP.
@@ -92,37 +94,37 @@ func (in *intake) valid() limit {
 // and bodies. The others are reported as multiples of its rate.
 func benchImport(b *testing.B, w *world) {
 	in := newIntake(w)
-	w.hand(w.upload("first/0", "main", "semgrep.json", in.file, "commit", in.commit()))
+	w.importUpload(w.upload("first/0", "main", "semgrep.json", in.file, "commit", in.commit()))
 	r := w.raw()
 	rows := in.written(r)
-	ways := []struct {
-		name string
-		take func(project, commit string) time.Duration
-		read []limit
+	methods := []struct {
+		name   string
+		submit func(project, commit string) time.Duration
+		read   []limit
 	}{{"import", in.send, []limit{in.valid()}}, {"apply", in.apply, nil}}
-	for _, way := range ways {
-		measure := func(name string, subject func() time.Duration, beside limit) {
-			b.Run(way.name+"/"+name, func(b *testing.B) {
-				limits := append([]limit{beside}, way.read...)
+	for _, method := range methods {
+		measure := func(name string, subject func() time.Duration, baseline limit) {
+			b.Run(method.name+"/"+name, func(b *testing.B) {
+				limits := append([]limit{baseline}, method.read...)
 				b.ReportMetric(rate(imported, compare(b, subject, limits...)), perSecond)
 			})
 		}
 		insert := limit{unit: perLimit, run: func() time.Duration {
-			in.again++
-			return r.insert(int64(1000+in.again), rows)
+			in.commits++
+			return r.insert(int64(1000+in.commits), rows)
 		}}
-		fresh := func() string { return fmt.Sprintf("%s/%s", way.name, in.commit()) }
-		first := limit{unit: ofFirst, run: func() time.Duration { return way.take(fresh(), "1") }, inverse: true}
+		fresh := func() string { return fmt.Sprintf("%s/%s", method.name, in.commit()) }
+		first := limit{unit: ofFirst, run: func() time.Duration { return method.submit(fresh(), "1") }, inverse: true}
 		project := fresh()
 		measure("first", first.run, insert)
-		measure("repeat", func() time.Duration { return way.take(project, "1") }, first)
+		measure("repeat", func() time.Duration { return method.submit(project, "1") }, first)
 		measure("unchanged", func() time.Duration {
 			in.file = append(in.file, ' ') // changes the hash of the upload
-			return way.take(project, in.commit())
+			return method.submit(project, in.commit())
 		}, first)
 		measure("500 replaced", func() time.Duration {
 			in.newer()
-			return way.take(project, in.commit())
+			return method.submit(project, in.commit())
 		}, first)
 	}
 }

@@ -72,8 +72,8 @@ func heavyUpload(b *testing.B, file string) (read, applied, stored int64) {
 			b.Fatal(err)
 		}
 	})
-	kept := live() - before
-	applied = kept + peak(func() {
+	retained := live() - before
+	applied = retained + peak(func() {
 		upload := ingest.Upload{Project: model.Project{Name: "acme/heavy"}, Ref: "main", Commit: "c", Full: true}
 		cleaned := reading.Clean(nil)
 		err := st.Update(b.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {

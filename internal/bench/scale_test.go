@@ -104,8 +104,8 @@ var searches = []struct {
 	found bool
 }{
 	{"what most findings say", func(turn int) string {
-		const said = "An attacker who controls it can run any command with the rights of this service."
-		return said[turn%40 : turn%40+16]
+		const description = "An attacker who controls it can run any command with the rights of this service."
+		return description[turn%40 : turn%40+16]
 	}, true},
 	{"what one finding says", func(turn int) string { return fmt.Sprintf("'command_%d'", 1+10*(turn%500)) }, true},
 	{"what none has", func(turn int) string { return fmt.Sprintf("no such words %d", turn) }, false},
@@ -175,7 +175,7 @@ func newStarted(b *testing.B, w *world) *started {
 
 // first measures the time from the start of the process to its first page.
 func (s *started) first() time.Duration {
-	return s.serve(s.ask)
+	return s.serve(s.requestPage)
 }
 
 // rebuilt is first without a checkpoint.

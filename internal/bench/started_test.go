@@ -22,7 +22,7 @@ func (s *started) build() {
 
 // serve starts a server and measures the time from the start of its process until ask returns. It
 // then stops the server, which writes a checkpoint.
-func (s *started) serve(ask func(context.Context)) time.Duration {
+func (s *started) serve(request func(context.Context)) time.Duration {
 	w := s.w
 	w.tb.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -36,23 +36,23 @@ func (s *started) serve(ask func(context.Context)) time.Duration {
 		"--shutdown-timeout", "10m",
 	}, s.more...)
 	server := exec.CommandContext(ctx, s.program, arguments...)
-	said := &bytes.Buffer{}
-	server.Stderr = said
+	stderr := &bytes.Buffer{}
+	server.Stderr = stderr
 	s.address = address
 	began := time.Now()
 	w.check(server.Start())
 	s.pid = server.Process.Pid
-	ask(ctx)
+	request(ctx)
 	took := time.Since(began)
 	w.check(server.Process.Signal(syscall.SIGTERM))
 	if err := server.Wait(); err != nil {
-		w.tb.Fatalf("the server: %v\n%s", err, said)
+		w.tb.Fatalf("the server: %v\n%s", err, stderr)
 	}
 	return took
 }
 
-// ask requests a page of 100 findings until the server responds.
-func (s *started) ask(ctx context.Context) {
+// requestPage requests a page of 100 findings until the server responds.
+func (s *started) requestPage(ctx context.Context) {
 	s.w.tb.Helper()
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.address+s.w.target(nil, false, 100), nil)

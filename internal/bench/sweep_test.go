@@ -63,7 +63,7 @@ func BenchmarkSweep(b *testing.B) {
 				b.Fatalf("the first match did %+v", done)
 			}
 			first := time.Since(began).Seconds()
-			lookup := limit{unit: perLookup, run: timed(func() { lookUp(known, names) })}
+			lookup := limit{unit: perLookup, run: timed(func() { countKnown(known, names) })}
 			b.Run("all records", func(b *testing.B) {
 				took := compare(b, func() time.Duration { f.restart(); return timed(func() { f.follow() })() }, lookup)
 				b.ReportMetric(rate(n, took), matched)
@@ -155,8 +155,8 @@ func refsOf(n int) int {
 	return n / perLockfile / lockfiles
 }
 
-// lookUp is the least work of a match.
-func lookUp(known map[string]bool, names []string) (found int) {
+// countKnown is the least work of a match.
+func countKnown(known map[string]bool, names []string) (found int) {
 	for _, name := range names {
 		if known[name] {
 			found++

@@ -37,11 +37,11 @@ type tenant struct {
 // memory.
 func BenchmarkTenants(b *testing.B) {
 	all := newSheet("deployments of 10,000 findings")
-	asked := "5,20"
+	tenantCounts := "5,20"
 	if text := os.Getenv(tenantSizes); text != "" {
-		asked = text
+		tenantCounts = text
 	}
-	for i, text := range strings.Split(asked, ",") {
+	for i, text := range strings.Split(tenantCounts, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 2 {
 			b.Fatalf("%s: %q is not a number of deployments, 2 or more", tenantSizes, text)
@@ -67,7 +67,7 @@ func benchTenants(b *testing.B, w *world, tenants []tenant, to *sheet) {
 	b.Run("pages", func(b *testing.B) {
 		for b.Loop() {
 			s.serve(func(ctx context.Context) {
-				s.ask(ctx)
+				s.requestPage(ctx)
 				s.pages(tenants, to)
 			})
 		}

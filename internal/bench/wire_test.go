@@ -44,7 +44,7 @@ func (w *world) request(method, target string, body []byte, headers ...string) [
 
 // send sends a request and passes the body of the response to take. Any status but 200 fails the
 // test.
-func (c *wire) send(request []byte, take func(io.Reader) error) {
+func (c *wire) send(request []byte, consume func(io.Reader) error) {
 	c.tb.Helper()
 	if _, err := c.conn.Write(request); err != nil {
 		c.tb.Fatal(err)
@@ -58,7 +58,7 @@ func (c *wire) send(request []byte, take func(io.Reader) error) {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2000))
 		c.tb.Fatalf("answer %s: %s", resp.Status, text)
 	}
-	if err := take(resp.Body); err != nil {
+	if err := consume(resp.Body); err != nil {
 		c.tb.Fatal(err)
 	}
 }

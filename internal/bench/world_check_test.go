@@ -46,23 +46,23 @@ func TestReadyBytes(t *testing.T) {
 func TestIntake(t *testing.T) {
 	w := newWorld(t)
 	in := &intake{w: w}
-	in.take(w.made.results(2 * replaced))
-	hand := func(commit string) api.Import {
-		return w.hand(w.upload("acme/payments", "main", "semgrep.json", in.file, "commit", commit))
+	in.setResults(w.made.results(2 * replaced))
+	send := func(commit string) api.Import {
+		return w.importUpload(w.upload("acme/payments", "main", "semgrep.json", in.file, "commit", commit))
 	}
-	if got := hand("1"); got.New != 2*replaced {
+	if got := send("1"); got.New != 2*replaced {
 		t.Errorf("%d new", got.New)
 	}
-	if got := hand("1"); got.Outcome != "repeat" {
+	if got := send("1"); got.Outcome != "repeat" {
 		t.Errorf("the same again is %q", got.Outcome)
 	}
 	in.file = append(in.file, ' ')
-	if got := hand("2"); got.Outcome != "applied" || got.Unchanged != 2*replaced {
+	if got := send("2"); got.Outcome != "applied" || got.Unchanged != 2*replaced {
 		t.Errorf("the same with other bytes is %q, %d unchanged", got.Outcome, got.Unchanged)
 	}
 	in.newer()
 	// A new result may be an edited old one: of one rule, in one file and of one length.
-	if got := hand("3"); got.New+got.Changed != replaced || got.Closed+got.Changed != replaced || got.Unchanged != replaced || got.Changed > replaced/50 {
+	if got := send("3"); got.New+got.Changed != replaced || got.Closed+got.Changed != replaced || got.Unchanged != replaced || got.Changed > replaced/50 {
 		t.Errorf("%d new, %d closed, %d changed, %d unchanged", got.New, got.Closed, got.Changed, got.Unchanged)
 	}
 }

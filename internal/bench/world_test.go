@@ -170,8 +170,8 @@ func (w *world) upload(project, ref, name string, file []byte, more ...string) [
 	return w.request("POST", w.byID()+"/imports?"+q.Encode(), file, "Content-Type", "application/octet-stream")
 }
 
-// hand sends an upload and returns its result.
-func (w *world) hand(upload []byte) api.Import {
+// importUpload sends an upload and returns its result.
+func (w *world) importUpload(upload []byte) api.Import {
 	w.tb.Helper()
 	var answer api.ImportResponse
 	w.check(json.Unmarshal(w.client.body(upload), &answer))
@@ -188,7 +188,7 @@ func (w *world) fill(n int) {
 		w.project(fmt.Sprintf("acme/service-%d", i), size, i%4 == 0)
 	}
 	for i := range max(n/perLockfile/2, 20) {
-		w.hand(w.upload(fmt.Sprintf("acme/service-%d", i), "main", fmt.Sprintf("part-%d/package-lock.json", i), w.made.packageLock(perLockfile)))
+		w.importUpload(w.upload(fmt.Sprintf("acme/service-%d", i), "main", fmt.Sprintf("part-%d/package-lock.json", i), w.made.packageLock(perLockfile)))
 	}
 	w.triage("ignored", "acceptable_risk", 12)
 	w.triage("ignored", "false_positive", 8)
@@ -198,14 +198,14 @@ func (w *world) fill(n int) {
 
 // project imports the findings of one project, some of them on another ref, too. If mended is set,
 // a part of them is fixed.
-func (w *world) project(name string, size int, mended bool) {
+func (w *world) project(name string, size int, fixed bool) {
 	w.tb.Helper()
 	results := w.made.results(size)
 	report := w.upload(name, "main", "semgrep.json", semgrep(results))
-	w.findings += w.hand(report).New
-	w.findings += w.hand(w.upload(name, "release", "semgrep.json", semgrep(results[:size*elsewhere/100]))).New
-	if mended {
-		w.hand(w.upload(name, "main", "semgrep.json", semgrep(results[size*2/5:]), "commit", "2"))
+	w.findings += w.importUpload(report).New
+	w.findings += w.importUpload(w.upload(name, "release", "semgrep.json", semgrep(results[:size*elsewhere/100]))).New
+	if fixed {
+		w.importUpload(w.upload(name, "main", "semgrep.json", semgrep(results[size*2/5:]), "commit", "2"))
 	}
 }
 

@@ -114,8 +114,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// askSemgrep evaluates environments with the scanner's own code.
-const askSemgrep = `
+// semgrepScript evaluates environments with the scanner's own code.
+const semgrepScript = `
 import json, os, sys
 from semgrep.meta import generate_meta_from_environment
 clean, told = dict(os.environ), []
@@ -127,8 +127,8 @@ for env in json.load(sys.stdin):
 print(json.dumps(told))
 `
 
-// saidBySemgrep is the result of one environment.
-type saidBySemgrep struct{ System, Project, Branch, Commit, PullRequest string }
+// semgrepContext is the result of one environment.
+type semgrepContext struct{ System, Project, Branch, Commit, PullRequest string }
 
 // TestDetectAsSemgrep checks that project, ref and commit equal those of the real scanner.
 // Otherwise its findings would be stored elsewhere.
@@ -153,24 +153,24 @@ func TestDetectAsSemgrep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(filepath.Dir(semgrep), "python"), "-c", askSemgrep)
+	cmd := exec.Command(filepath.Join(filepath.Dir(semgrep), "python"), "-c", semgrepScript)
 	cmd.Dir, cmd.Stdin = top, bytes.NewReader(in)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	var said []saidBySemgrep
-	if err := json.Unmarshal(out, &said); err != nil || len(said) != len(environments) {
+	var reported []semgrepContext
+	if err := json.Unmarshal(out, &reported); err != nil || len(reported) != len(environments) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for i, c := range environments {
 		got := ci.Detect(c.env, ci.Facts{Top: top, Branch: "topic", Commit: head, Event: []byte(c.event)})
-		branch := said[i].Branch
-		if said[i].System == "jenkins" {
+		branch := reported[i].Branch
+		if reported[i].System == "jenkins" {
 			branch = strings.TrimPrefix(branch, "origin/") // as the server reads it
 		}
-		want := ci.Context{System: said[i].System, Project: said[i].Project, URL: got.URL, Ref: model.FullRef(branch), Commit: said[i].Commit, PullRequest: said[i].PullRequest}
+		want := ci.Context{System: reported[i].System, Project: reported[i].Project, URL: got.URL, Ref: model.FullRef(branch), Commit: reported[i].Commit, PullRequest: reported[i].PullRequest}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-semgrep +ours):\n%s", c.name, diff)
 		}

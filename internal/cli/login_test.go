@@ -23,11 +23,11 @@ func TestUntestableLoginTokenIsRevoked(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		revokes  bool
-		said     string
+		wants    string
 		wantsNot string
 	}{
 		{name: "and responds", revokes: true, wantsNot: "/settings/tokens"},
-		{name: "and fails to revoke", said: "/settings/tokens"},
+		{name: "and fails to revoke", wants: "/settings/tokens"},
 	} {
 		var revoked []string
 		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,14 +50,14 @@ func TestUntestableLoginTokenIsRevoked(t *testing.T) {
 		}))
 		err := LoginCmd{URL: site.URL, NoBrowser: true}.Run(&command.App{Ctx: t.Context(), Out: io.Discard, Err: &bytes.Buffer{}, Clock: time.Now, Getenv: os.Getenv, Environ: os.Environ})
 		site.Close()
-		if err == nil || !strings.Contains(err.Error(), c.said) || c.wantsNot != "" && strings.Contains(err.Error(), c.wantsNot) {
+		if err == nil || !strings.Contains(err.Error(), c.wants) || c.wantsNot != "" && strings.Contains(err.Error(), c.wantsNot) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if !slices.Equal(revoked, []string{"again"}) {
 			t.Errorf("%s: revoked %q", c.name, revoked)
 		}
-		if kept, err := webapi.ReadLogin(); err != nil || kept.Token != "" {
-			t.Errorf("%s: kept %q, %v", c.name, kept.URL, err)
+		if stored, err := webapi.ReadLogin(); err != nil || stored.Token != "" {
+			t.Errorf("%s: kept %q, %v", c.name, stored.URL, err)
 		}
 	}
 }

@@ -10,7 +10,7 @@ func TestNotificationsCheck(t *testing.T) {
 	works := Notifications{NotifyTo: []string{"public"}, SMTPHost: "mail.example.com", SMTPPort: 587, SMTPFrom: "redoubt@example.com", SMTPUser: "redoubt", SMTPTLS: "starttls"}
 	for _, c := range []struct {
 		change func(n *Notifications)
-		says   string // empty: valid
+		want   string // empty: valid
 	}{
 		{func(*Notifications) {}, ""},
 		{func(n *Notifications) { *n = Notifications{} }, ""},
@@ -25,8 +25,8 @@ func TestNotificationsCheck(t *testing.T) {
 		n := works
 		c.change(&n)
 		err := errors.Join(n.checkNotifications()...)
-		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%+v: %v, want %q", n, err, c.says)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", n, err, c.want)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func TestTimelineIsInOrderAndComplete(t *testing.T) {
 func TestVersionsHaveDistinctCommits(t *testing.T) {
 	versionOf := map[string]string{}
 	for version, commit := range commits {
-		if other, taken := versionOf[commit]; taken {
+		if other, exists := versionOf[commit]; exists {
 			t.Errorf("%s and %s have the same commit %s", version, other, commit)
 		}
 		versionOf[commit] = version

@@ -59,13 +59,13 @@ func TestBuiltInRunnerRequiresSandbox(t *testing.T) {
 			if !begins {
 				want = "--isolation"
 			}
-			said := 0
+			logged := 0
 			for line := range strings.Lines(log.String()) {
 				if strings.Contains(line, want) && strings.Contains(line, "deployment="+d.Slug) {
-					said++
+					logged++
 				}
 			}
-			if said != 1 {
+			if logged != 1 {
 				t.Errorf("the log is to say %q once:\n%s", want, log)
 			}
 		})
@@ -81,14 +81,14 @@ func TestFailedRunnerCreationDoesNotDelayOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inTheWay := filepath.Join(command.RunnerFolder(o.Storage, one.ID), command.RunnerIDFile)
-	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
+	blocking := filepath.Join(command.RunnerFolder(o.Storage, one.ID), command.RunnerIDFile)
+	if err := os.MkdirAll(blocking, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if o.Update(t.Context()); o.of[one.ID] != nil || o.of[two.ID] == nil {
 		t.Errorf("begun are %v\n%s", o.of, log)
 	}
-	if err := os.Remove(inTheWay); err != nil {
+	if err := os.Remove(blocking); err != nil {
 		t.Fatal(err)
 	}
 	if o.Update(t.Context()); o.of[one.ID] == nil {
@@ -113,14 +113,14 @@ func TestFailedRunnerCreationDoesNotDelayOthers(t *testing.T) {
 func TestDeletedDeploymentRemovesBuiltInRunner(t *testing.T) {
 	o, log := ownRunnersOf(t, "none")
 	stays := storetest.Deployment(t, o.Store)
-	goes, err := o.Store.CreateDeployment(t.Context(), "goes", "Goes", storetest.Actor)
+	deleted, err := o.Store.CreateDeployment(t.Context(), "goes", "Goes", storetest.Actor)
 	if err != nil {
 		t.Fatal(err)
 	}
 	folder := func(id int64, parts ...string) string {
 		return filepath.Join(append([]string{command.RunnerFolder(o.Storage, id)}, parts...)...)
 	}
-	keep := func(id int64, with string) {
+	createFiles := func(id int64, with string) {
 		t.Helper()
 		for _, dir := range []string{"cache/x.git", "runs"} {
 			if err := os.MkdirAll(folder(id, dir), 0o700); err != nil {
@@ -132,26 +132,26 @@ func TestDeletedDeploymentRemovesBuiltInRunner(t *testing.T) {
 		}
 	}
 	const before, others = 900_001, 900_002
-	keep(before, command.RunnerIDFile)
-	keep(others, "lock") // a separate redoubt runner uses this directory
+	createFiles(before, command.RunnerIDFile)
+	createFiles(others, "lock") // a separate redoubt runner uses this directory
 	o.Update(t.Context())
-	keep(stays.ID, "cache/x.git/HEAD")
-	keep(goes.ID, "cache/x.git/HEAD")
-	if err := o.Store.DeleteDeployment(t.Context(), goes.ID, storetest.Actor); err != nil {
+	createFiles(stays.ID, "cache/x.git/HEAD")
+	createFiles(deleted.ID, "cache/x.git/HEAD")
+	if err := o.Store.DeleteDeployment(t.Context(), deleted.ID, storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
-	o.of[goes.ID].busy.Lock()
-	if o.Update(t.Context()); o.of[goes.ID] == nil {
+	o.of[deleted.ID].busy.Lock()
+	if o.Update(t.Context()); o.of[deleted.ID] == nil {
 		t.Error("one that has a run is ended")
 	}
-	o.of[goes.ID].busy.Unlock()
+	o.of[deleted.ID].busy.Unlock()
 	o.Update(t.Context())
-	for id, want := range map[int64]bool{stays.ID: true, goes.ID: false, before: false, others: true} {
+	for id, want := range map[int64]bool{stays.ID: true, deleted.ID: false, before: false, others: true} {
 		if _, err := os.Stat(folder(id, "cache/x.git")); (err == nil) != want {
 			t.Errorf("the repositories of %d: %v\n%s", id, err, log)
 		}
 	}
-	if o.of[goes.ID] != nil || o.of[stays.ID] == nil {
+	if o.of[deleted.ID] != nil || o.of[stays.ID] == nil {
 		t.Errorf("runners are %v", o.of)
 	}
 }
@@ -159,8 +159,8 @@ func TestDeletedDeploymentRemovesBuiltInRunner(t *testing.T) {
 // TestRunnerWithNewTokenPreservesRepositories checks that a runner can be restarted with a
 // new token in its directory before the old token is revoked. It fetches nothing again.
 func TestRunnerWithNewTokenPreservesRepositories(t *testing.T) {
-	dir, kept := t.TempDir(), ""
-	asked := make(chan string, 100)
+	dir, repository := t.TempDir(), ""
+	requests := make(chan string, 100)
 	var revoked atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if token := r.Header.Get("Authorization"); token == "Bearer old" && revoked.Load() {
@@ -168,7 +168,7 @@ func TestRunnerWithNewTokenPreservesRepositories(t *testing.T) {
 			fmt.Fprintf(w, `{"status":401,"code":%q}`, api.CodeUnauthenticated)
 		} else {
 			select {
-			case asked <- token:
+			case requests <- token:
 			default:
 			}
 			w.WriteHeader(http.StatusNoContent)
@@ -181,9 +181,9 @@ func TestRunnerWithNewTokenPreservesRepositories(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if kept == "" {
-			kept = filepath.Join(dir, "cache", "x.git")
-			err = os.MkdirAll(kept, 0o700)
+		if repository == "" {
+			repository = filepath.Join(dir, "cache", "x.git")
+			err = os.MkdirAll(repository, 0o700)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -198,7 +198,7 @@ func TestRunnerWithNewTokenPreservesRepositories(t *testing.T) {
 	for _, token := range []string{"old", "new"} {
 		err := work(token, func() error {
 			select {
-			case by := <-asked:
+			case by := <-requests:
 				if by != "Bearer "+token {
 					return fmt.Errorf("asked by %s", by)
 				}
@@ -207,16 +207,16 @@ func TestRunnerWithNewTokenPreservesRepositories(t *testing.T) {
 				return errors.New("it sent no request")
 			}
 		})
-		for len(asked) > 0 {
-			<-asked
+		for len(requests) > 0 {
+			<-requests
 		}
-		if _, gone := os.Stat(kept); err != nil || gone != nil {
+		if _, gone := os.Stat(repository); err != nil || gone != nil {
 			t.Fatalf("with the %s token: %v, %v", token, err, gone)
 		}
 		revoked.Store(true)
 	}
 	err := work("old", nil)
-	if _, gone := os.Stat(kept); !errors.Is(err, runner.ErrToken) || !errors.Is(gone, os.ErrNotExist) {
+	if _, gone := os.Stat(repository); !errors.Is(err, runner.ErrToken) || !errors.Is(gone, os.ErrNotExist) {
 		t.Errorf("with the one that was revoked: %v, %v", err, gone)
 	}
 }

@@ -147,8 +147,8 @@ func TestDecide(t *testing.T) {
 				t.Errorf("the event is %+v", e)
 			}
 			tt.judged.before = e.After
-			if again, changed := tt.judged.judge(); changed {
-				t.Errorf("judged again it changes again: %+v", again)
+			if second, changed := tt.judged.judge(); changed {
+				t.Errorf("judged again it changes again: %+v", second)
 			}
 		})
 	}

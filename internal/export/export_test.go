@@ -34,14 +34,14 @@ type listed struct {
 
 func (l *listed) Total() int { return len(l.findings) + l.more }
 
-func (l *listed) Next(_ context.Context, size int, take func(model.IssueType, []byte) error) (bool, error) {
+func (l *listed) Next(_ context.Context, size int, yield func(model.IssueType, []byte) error) (bool, error) {
 	n := min(size, len(l.findings))
 	for _, f := range l.findings[:n] {
 		text, err := json.Marshal(f)
 		if err != nil {
 			return false, err
 		}
-		if err := take(l.issueType, text); err != nil {
+		if err := yield(l.issueType, text); err != nil {
 			return false, err
 		}
 	}
@@ -308,8 +308,8 @@ func TestExportErrors(t *testing.T) {
 		if f == SARIF && json.Valid(buf.Bytes()) {
 			t.Errorf("a broken export is whole: %s", buf.Bytes())
 		}
-		given, give := context.WithCancel(t.Context())
-		give()
+		given, cancel := context.WithCancel(t.Context())
+		cancel()
 		if err := Write(given, io.Discard, f, []Selection{&listed{issueType: model.SAST}}, Options{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s, given up: %v", f, err)
 		}

@@ -48,14 +48,14 @@ type generated struct {
 
 func (g *generated) Total() int { return g.n }
 
-func (g *generated) Next(_ context.Context, size int, take func(model.IssueType, []byte) error) (bool, error) {
+func (g *generated) Next(_ context.Context, size int, yield func(model.IssueType, []byte) error) (bool, error) {
 	g.before()
 	size = min(size, g.n-g.done)
 	for range size {
 		g.done++
 		text := fmt.Sprintf(`{"id":%d,"rule_name":"rule-%d","severity":"high","location":{"filePath":"src/%d.py","line":%d},"rule_message":%q,"created_at":"2026-01-02T03:04:05Z","relevant_since":"2026-01-02T03:04:05Z","repository":{"name":"acme/%d","url":""}}`,
 			g.done, g.done%7, g.done*7919%1000, g.done*104729%5000, strings.Repeat(fmt.Sprint(g.done*15485863), 6), g.done%3)
-		if err := take(model.SAST, []byte(text)); err != nil {
+		if err := yield(model.SAST, []byte(text)); err != nil {
 			return false, err
 		}
 	}
@@ -130,13 +130,13 @@ func (s *bulk) Bodies(_ context.Context, _ int64, ids []int64) (map[int64][]byte
 	return nil, fmt.Errorf("%d bodies are not in memory", len(ids))
 }
 
-func (s *bulk) Feed(_ context.Context, _, _ int64, take func(*model.Batch) error) (int64, bool, error) {
+func (s *bulk) Feed(_ context.Context, _, _ int64, yield func(*model.Batch) error) (int64, bool, error) {
 	first := &model.Batch{}
 	for i := range 50 {
 		first.Projects = append(first.Projects, model.Project{ID: int64(i + 1), Name: fmt.Sprintf("acme/service-%d", i), URL: "https://git.example/acme"})
 		first.Rules = append(first.Rules, model.Rule{ID: int64(i + 1), Name: fmt.Sprintf("python.rule-%d", i), Message: "Do not.", Category: "security", Confidence: model.ConfidenceHigh})
 	}
-	if err := take(first); err != nil {
+	if err := yield(first); err != nil {
 		return 0, false, err
 	}
 	began := time.Unix(1_700_000_000, 0)
@@ -155,7 +155,7 @@ func (s *bulk) Feed(_ context.Context, _, _ int64, take func(*model.Batch) error
 				CreatedAt: began.Add(time.Duration(i) * time.Second), RelevantSince: began.Add(time.Duration(i) * time.Second),
 			}, Body: body})
 		}
-		if err := take(b); err != nil {
+		if err := yield(b); err != nil {
 			return 0, false, err
 		}
 	}

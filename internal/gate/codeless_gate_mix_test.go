@@ -15,18 +15,18 @@ func TestMixedDiffAndFullScansPreserveDecisions(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, steps := range map[string][]evalScan{
 			"a diff scan tells code after one that told none": {
-				{file: "ab", told: true}, {file: "fedab", diff: true}, {file: "hgfedab", told: true, diff: true},
+				{file: "ab", hasCode: true}, {file: "fedab", diff: true}, {file: "hgfedab", hasCode: true, diff: true},
 			},
 			"a diff scan reads all of what full scans read in part": {
-				{file: "a", told: true, look: "partly"}, {file: "a", told: true, diff: true}, {file: "c"},
+				{file: "a", hasCode: true, mode: "partly"}, {file: "a", hasCode: true, diff: true}, {file: "c"},
 			},
 			"a diff scan sees what a full scan closed": {
-				{file: "a", told: true}, {file: "-"}, {file: "a", told: true, diff: true}, {file: "c"},
+				{file: "a", hasCode: true}, {file: "-"}, {file: "a", hasCode: true, diff: true}, {file: "c"},
 			},
 		} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				p, last := newEvals(t, engine), len(steps)-1
-				p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true})
+				p.scan(t, evalScan{ref: "main", file: "m", sees: "m", hasCode: true})
 				for i, s := range steps {
 					s.ref, s.sees = "dev", strings.Trim(s.file, "-")
 					now := p.scan(t, s)
@@ -50,19 +50,19 @@ func TestMixedDiffAndFullScansPreserveDecisions(t *testing.T) {
 func TestReportsWithPartialCode(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct{ first, second evalScan }{
-			"two become one, with code":     {evalScan{file: "xa", told: true, part: "a"}, evalScan{file: "--e", told: true}},
-			"two become one, late":          {evalScan{file: "xa", told: true, part: "a"}, evalScan{file: "--e", told: true, late: true}},
-			"two become one in diff scans":  {evalScan{file: "xa", told: true, part: "a", diff: true}, evalScan{file: "--e", told: true, diff: true}},
-			"two become one":                {evalScan{file: "ab", told: true, part: "b"}, evalScan{file: "b"}},
-			"two become another":            {evalScan{file: "ab", told: true, part: "b"}, evalScan{file: "c"}},
-			"one that was told becomes two": {evalScan{file: "a", told: true}, evalScan{file: "--yz", told: true, part: "y"}},
-			"one that was not becomes two":  {evalScan{file: "a"}, evalScan{file: "--yz", told: true, part: "z"}},
-			"in diff scans":                 {evalScan{file: "a", diff: true}, evalScan{file: "--yz", told: true, part: "z", diff: true}},
-			"late":                          {evalScan{file: "ab", told: true, part: "b"}, evalScan{file: "b", late: true}},
+			"two become one, with code":     {evalScan{file: "xa", hasCode: true, part: "a"}, evalScan{file: "--e", hasCode: true}},
+			"two become one, late":          {evalScan{file: "xa", hasCode: true, part: "a"}, evalScan{file: "--e", hasCode: true, late: true}},
+			"two become one in diff scans":  {evalScan{file: "xa", hasCode: true, part: "a", diff: true}, evalScan{file: "--e", hasCode: true, diff: true}},
+			"two become one":                {evalScan{file: "ab", hasCode: true, part: "b"}, evalScan{file: "b"}},
+			"two become another":            {evalScan{file: "ab", hasCode: true, part: "b"}, evalScan{file: "c"}},
+			"one that was told becomes two": {evalScan{file: "a", hasCode: true}, evalScan{file: "--yz", hasCode: true, part: "y"}},
+			"one that was not becomes two":  {evalScan{file: "a"}, evalScan{file: "--yz", hasCode: true, part: "z"}},
+			"in diff scans":                 {evalScan{file: "a", diff: true}, evalScan{file: "--yz", hasCode: true, part: "z", diff: true}},
+			"late":                          {evalScan{file: "ab", hasCode: true, part: "b"}, evalScan{file: "b", late: true}},
 		} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				p := newEvals(t, engine)
-				p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true})
+				p.scan(t, evalScan{ref: "main", file: "m", sees: "m", hasCode: true})
 				for _, s := range []*evalScan{&test.first, &test.second} {
 					s.ref, s.sees = "dev", strings.Trim(s.file, "-")
 				}
@@ -86,18 +86,18 @@ func TestMessagesDistinguishCode(t *testing.T) {
 			steps  []evalScan
 			blocks string
 		}{
-			"told, then not":              {[]evalScan{{file: "a", told: true}, {file: "e"}}, "e"},
-			"not told, then told":         {[]evalScan{{file: "a"}, {file: "e", told: true}}, "e"},
+			"told, then not":              {[]evalScan{{file: "a", hasCode: true}, {file: "e"}}, "e"},
+			"not told, then told":         {[]evalScan{{file: "a"}, {file: "e", hasCode: true}}, "e"},
 			"not told, twice":             {[]evalScan{{file: "a"}, {file: "e"}}, "e"},
-			"in diff scans":               {[]evalScan{{file: "a", told: true, diff: true}, {file: "e", diff: true}}, "e"},
-			"late":                        {[]evalScan{{file: "a", told: true}, {file: "e", late: true}}, "e"},
-			"the same":                    {[]evalScan{{file: "a", told: true}, {file: "a"}, {file: "a", told: true}}, ""},
-			"the same beside a new one":   {[]evalScan{{file: "a", told: true}, {file: "fa"}}, "f"},
-			"the same, told of a new one": {[]evalScan{{file: "a"}, {file: "fa", told: true, part: "a"}}, "f"},
+			"in diff scans":               {[]evalScan{{file: "a", hasCode: true, diff: true}, {file: "e", diff: true}}, "e"},
+			"late":                        {[]evalScan{{file: "a", hasCode: true}, {file: "e", late: true}}, "e"},
+			"the same":                    {[]evalScan{{file: "a", hasCode: true}, {file: "a"}, {file: "a", hasCode: true}}, ""},
+			"the same beside a new one":   {[]evalScan{{file: "a", hasCode: true}, {file: "fa"}}, "f"},
+			"the same, told of a new one": {[]evalScan{{file: "a"}, {file: "fa", hasCode: true, part: "a"}}, "f"},
 		} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				p, last := newEvals(t, engine), len(test.steps)-1
-				p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true, named: true})
+				p.scan(t, evalScan{ref: "main", file: "m", sees: "m", hasCode: true, named: true})
 				for i, s := range test.steps {
 					s.ref, s.sees, s.named = "dev", s.file, true
 					now := p.scan(t, s)
@@ -121,8 +121,8 @@ func TestRepeatedDiffScanWithoutCode(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			p := newEvals(t, engine)
-			p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true})
-			p.scan(t, evalScan{ref: "dev", file: "ab", sees: "ab", told: true})
+			p.scan(t, evalScan{ref: "main", file: "m", sees: "m", hasCode: true})
+			p.scan(t, evalScan{ref: "dev", file: "ab", sees: "ab", hasCode: true})
 			diff := evalScan{ref: "dev", file: "--ab-c", sees: "abc", diff: true}
 			p.ignore(t, p.scan(t, diff).lineages['b'])
 			for range 2 {
@@ -150,10 +150,10 @@ func TestLongMatchDecisionAppliesToEdits(t *testing.T) {
 		} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				p := newEvals(t, engine)
-				p.ignore(t, p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true, long: true}).lineages['m'])
+				p.ignore(t, p.scan(t, evalScan{ref: "main", file: "m", sees: "m", hasCode: true, long: true}).lineages['m'])
 				var now evalState
 				for _, s := range test.steps {
-					s.ref, s.sees, s.told, s.long = cmp.Or(s.ref, "dev"), s.file, true, true
+					s.ref, s.sees, s.hasCode, s.long = cmp.Or(s.ref, "dev"), s.file, true, true
 					now = p.scan(t, s)
 				}
 				if now.blocks['e'] != test.blocks || now.ignored['e'] == test.blocks {
@@ -174,12 +174,12 @@ func TestFailedScanIsNotFirstScan(t *testing.T) {
 				scan   evalScan
 				blocks string
 			}{
-				{evalScan{ref: "main", file: "a", look: "failed"}, ""},
-				{evalScan{ref: "dev", file: "ac", look: "failed"}, "c"},
+				{evalScan{ref: "main", file: "a", mode: "failed"}, ""},
+				{evalScan{ref: "dev", file: "ac", mode: "failed"}, "c"},
 				{evalScan{ref: "main", file: "ab"}, ""},
 				{evalScan{ref: "main", file: "abd"}, "d"},
 			} {
-				step.scan.sees, step.scan.told = step.scan.file, true
+				step.scan.sees, step.scan.hasCode = step.scan.file, true
 				now := p.scan(t, step.scan)
 				for _, letter := range []byte(step.scan.file) {
 					if want := strings.IndexByte(step.blocks, letter) >= 0; now.blocks[letter] != want {

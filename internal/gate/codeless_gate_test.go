@@ -34,17 +34,17 @@ type evals struct {
 
 // evalScan is a report on the file: one letter for each call, each on one line.
 type evalScan struct {
-	ref   string
-	path  string // default a.js
-	file  string // letters; - is a line without a call
-	sees  string // reported letters
-	muted string // letters muted by nosemgrep
-	told  bool   // the report contains their code
-	part  string // except for these letters
-	named bool   // messages contain the code
-	long  bool   // and are several lines, of which the first and last are equal for all letters
-	diff  bool   // a diff scan
-	look  string // "": complete; otherwise one of: partly, failed, lists nothing, hides muted
+	ref     string
+	path    string // default a.js
+	file    string // letters; - is a line without a call
+	sees    string // reported letters
+	muted   string // letters muted by nosemgrep
+	hasCode bool   // the report contains their code
+	part    string // except for these letters
+	named   bool   // messages contain the code
+	long    bool   // and are several lines, of which the first and last are equal for all letters
+	diff    bool   // a diff scan
+	mode    string // "": complete; otherwise one of: partly, failed, lists nothing, hides muted
 
 	commit string
 	late   bool // started before all others, so it is only recorded
@@ -165,12 +165,12 @@ func (s evalScan) name() string { return cmp.Or(s.path, "a.js") }
 func (s evalScan) report(t rapid.TB) *model.Report {
 	t.Helper()
 	var results []reporttest.Result
-	var told []int
+	var lines []int
 	for i := range len(s.file) {
 		if strings.IndexByte(s.sees, s.file[i]) < 0 {
 			continue
 		}
-		told = append(told, i)
+		lines = append(lines, i)
 		message := "no eval"
 		if s.named {
 			message = "eval of " + s.file[i:i+1]
@@ -186,8 +186,8 @@ func (s evalScan) report(t rapid.TB) *model.Report {
 	}
 	r := reports[0]
 	for i := range r.Results {
-		one, letter := &r.Results[i], s.file[told[i]]
-		if s.told && strings.IndexByte(s.part, letter) < 0 {
+		one, letter := &r.Results[i], s.file[lines[i]]
+		if s.hasCode && strings.IndexByte(s.part, letter) < 0 {
 			one.Code = fmt.Sprintf("eval(%c)", letter)
 			one.CodeHash = one.Code
 		}
@@ -197,11 +197,11 @@ func (s evalScan) report(t rapid.TB) *model.Report {
 		}
 		one.Muted = strings.IndexByte(s.muted, letter) >= 0
 	}
-	r.RulesRun, r.Searched, r.HidesMuted, r.Failed = []string{"no-eval"}, []string{s.name()}, s.look == "hides muted", s.look == "failed"
+	r.RulesRun, r.Searched, r.HidesMuted, r.Failed = []string{"no-eval"}, []string{s.name()}, s.mode == "hides muted", s.mode == "failed"
 	if s.late {
 		r.StartedAt = storetest.NewClock().Now()
 	}
-	switch s.look {
+	switch s.mode {
 	case "partly":
 		r.Skipped = r.Searched
 	case "lists nothing":
@@ -225,17 +225,17 @@ func TestIgnoredCodePassesInReportWithoutCode(t *testing.T) {
 			ignore        string
 			blocks        string
 		}{
-			"decided":                 {evalScan{ref: "main", file: "a", sees: "a", told: true}, evalScan{ref: "main", file: "-a", sees: "a"}, "a", ""},
-			"decided on a branch":     {evalScan{ref: "dev", file: "ab", sees: "ab", told: true}, evalScan{ref: "dev", file: "-ab", sees: "ab"}, "a", "b"},
-			"decided in a diff scan":  {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, diff: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", diff: true}, "a", "ab"},
-			"of the primary branch":   {evalScan{ref: "dev", file: "mn", sees: "mn", told: true}, evalScan{ref: "dev", file: "-mn", sees: "mn"}, "", ""},
-			"told again":              {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", told: true}, "a", "b"},
-			"one more":                {evalScan{ref: "dev", file: "a", sees: "a", told: true}, evalScan{ref: "dev", file: "ea", sees: "ea"}, "a", "ea"},
-			"one more in a diff scan": {evalScan{ref: "dev", file: "a", sees: "a", told: true, diff: true}, evalScan{ref: "dev", file: "ea", sees: "ea", diff: true}, "a", "ea"},
+			"decided":                 {evalScan{ref: "main", file: "a", sees: "a", hasCode: true}, evalScan{ref: "main", file: "-a", sees: "a"}, "a", ""},
+			"decided on a branch":     {evalScan{ref: "dev", file: "ab", sees: "ab", hasCode: true}, evalScan{ref: "dev", file: "-ab", sees: "ab"}, "a", "b"},
+			"decided in a diff scan":  {evalScan{ref: "dev", file: "ab", sees: "ab", hasCode: true, diff: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", diff: true}, "a", "ab"},
+			"of the primary branch":   {evalScan{ref: "dev", file: "mn", sees: "mn", hasCode: true}, evalScan{ref: "dev", file: "-mn", sees: "mn"}, "", ""},
+			"told again":              {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", hasCode: true}, "a", "b"},
+			"one more":                {evalScan{ref: "dev", file: "a", sees: "a", hasCode: true}, evalScan{ref: "dev", file: "ea", sees: "ea"}, "a", "ea"},
+			"one more in a diff scan": {evalScan{ref: "dev", file: "a", sees: "a", hasCode: true, diff: true}, evalScan{ref: "dev", file: "ea", sees: "ea", diff: true}, "a", "ea"},
 		} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				p := newEvals(t, engine)
-				p.scan(t, evalScan{ref: "main", file: "mn", sees: "mn", told: true})
+				p.scan(t, evalScan{ref: "main", file: "mn", sees: "mn", hasCode: true})
 				for letter, lineage := range p.scan(t, test.first).lineages {
 					if strings.IndexByte(test.ignore, letter) >= 0 {
 						p.ignore(t, lineage)
@@ -262,21 +262,21 @@ func TestIgnoredCodePassesInRecordedScan(t *testing.T) {
 			first, second evalScan
 			blocks        string
 		}{
-			"late":                    {evalScan{ref: "dev", file: "ab", sees: "ab", told: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", late: true}, "b"},
+			"late":                    {evalScan{ref: "dev", file: "ab", sees: "ab", hasCode: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", late: true}, "b"},
 			"late, blind before":      {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", late: true}, "b"},
-			"late, with its code":     {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", told: true, late: true}, "b"},
-			"late, in a diff scan":    {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, diff: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", diff: true, late: true}, "ab"},
-			"late, with one more":     {evalScan{ref: "dev", file: "ab", sees: "ab", told: true}, evalScan{ref: "dev", file: "eab", sees: "eab", late: true}, "eab"},
-			"late, of the primary":    {evalScan{ref: "dev", file: "mn", sees: "mn", told: true}, evalScan{ref: "dev", file: "-mn", sees: "mn", late: true}, ""},
-			"superseded":              {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, commit: "2"}, evalScan{ref: "dev", file: "-ab", sees: "ab", commit: "1"}, "b"},
-			"superseded, one more":    {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, commit: "2"}, evalScan{ref: "dev", file: "eab", sees: "eab", commit: "1"}, "eab"},
-			"superseded, others told": {evalScan{ref: "dev", file: "ab", sees: "ab", told: true, commit: "2"}, evalScan{ref: "dev", file: "a", sees: "a", commit: "1"}, "a"},
+			"late, with its code":     {evalScan{ref: "dev", file: "ab", sees: "ab"}, evalScan{ref: "dev", file: "-ab", sees: "ab", hasCode: true, late: true}, "b"},
+			"late, in a diff scan":    {evalScan{ref: "dev", file: "ab", sees: "ab", hasCode: true, diff: true}, evalScan{ref: "dev", file: "-ab", sees: "ab", diff: true, late: true}, "ab"},
+			"late, with one more":     {evalScan{ref: "dev", file: "ab", sees: "ab", hasCode: true}, evalScan{ref: "dev", file: "eab", sees: "eab", late: true}, "eab"},
+			"late, of the primary":    {evalScan{ref: "dev", file: "mn", sees: "mn", hasCode: true}, evalScan{ref: "dev", file: "-mn", sees: "mn", late: true}, ""},
+			"superseded":              {evalScan{ref: "dev", file: "ab", sees: "ab", hasCode: true, commit: "2"}, evalScan{ref: "dev", file: "-ab", sees: "ab", commit: "1"}, "b"},
+			"superseded, one more":    {evalScan{ref: "dev", file: "ab", sees: "ab", hasCode: true, commit: "2"}, evalScan{ref: "dev", file: "eab", sees: "eab", commit: "1"}, "eab"},
+			"superseded, others told": {evalScan{ref: "dev", file: "ab", sees: "ab", hasCode: true, commit: "2"}, evalScan{ref: "dev", file: "a", sees: "a", commit: "1"}, "a"},
 		} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				p := newEvals(t, engine)
-				p.scan(t, evalScan{ref: "main", file: "mn", sees: "mn", told: true})
+				p.scan(t, evalScan{ref: "main", file: "mn", sees: "mn", hasCode: true})
 				if test.first.commit != "" {
-					p.scan(t, evalScan{ref: "dev", file: "-", told: true, commit: test.second.commit})
+					p.scan(t, evalScan{ref: "dev", file: "-", hasCode: true, commit: test.second.commit})
 				}
 				if lineage := p.scan(t, test.first).lineages['a']; lineage != 0 {
 					p.ignore(t, lineage)
@@ -307,9 +307,9 @@ func TestEditedLongMatchIsNewInRecordedScan(t *testing.T) {
 		} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				p := newEvals(t, engine)
-				p.scan(t, evalScan{ref: "main", file: "m", sees: "m", told: true, long: true})
+				p.scan(t, evalScan{ref: "main", file: "m", sees: "m", hasCode: true, long: true})
 				for i, s := range steps {
-					s.ref, s.sees, s.told, s.long = "dev", s.file, true, true
+					s.ref, s.sees, s.hasCode, s.long = "dev", s.file, true, true
 					if now := p.scan(t, s); now.blocks[s.file[0]] != (s.file == "e") {
 						t.Errorf("scan %d of %s fails the build: %v", i+1, s.file, now.blocks[s.file[0]])
 					}
@@ -335,13 +335,13 @@ func TestCopyIsNewInRecordedScan(t *testing.T) {
 		} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				p := newEvals(t, engine)
-				p.ignore(t, p.scan(t, evalScan{ref: "main", file: "a", sees: "a", told: true}).lineages['a'])
-				p.scan(t, evalScan{ref: "moved", file: "a", sees: "a", told: true})
-				p.scan(t, evalScan{ref: "moved", path: "b.js", file: "a", sees: "a", told: true})
+				p.ignore(t, p.scan(t, evalScan{ref: "main", file: "a", sees: "a", hasCode: true}).lineages['a'])
+				p.scan(t, evalScan{ref: "moved", file: "a", sees: "a", hasCode: true})
+				p.scan(t, evalScan{ref: "moved", path: "b.js", file: "a", sees: "a", hasCode: true})
 				p.scan(t, evalScan{ref: "dev", file: "-", diff: true, commit: test.now.commit})
 				p.scan(t, evalScan{ref: "dev", file: "-", diff: true, commit: "2"})
 				s := test.now
-				s.ref, s.file, s.sees, s.told = "dev", "a", "a", true
+				s.ref, s.file, s.sees, s.hasCode = "dev", "a", "a", true
 				now := p.scan(t, s)
 				if now.recorded != (s.late || s.commit != "") || now.blocks['a'] != test.blocks {
 					t.Errorf("recorded only: %v; fails the build: %v, want %v", now.recorded, now.blocks['a'], test.blocks)
@@ -400,15 +400,15 @@ func (p *evals) findings(t testing.TB) (list []model.Finding) {
 func TestNewCodeInRepeatedPartialScan(t *testing.T) {
 	p := newEvals(t, storetest.Engines[0])
 	for _, s := range []evalScan{
-		{ref: "main", file: "ab", sees: "ab", told: true},
+		{ref: "main", file: "ab", sees: "ab", hasCode: true},
 		{ref: "main", file: "ab", sees: "ab"},
-		{ref: "main", file: "abc", sees: "b", look: "partly"},
+		{ref: "main", file: "abc", sees: "b", mode: "partly"},
 	} {
 		for _, lineage := range p.scan(t, s).lineages {
 			p.ignore(t, lineage)
 		}
 	}
-	now := p.scan(t, evalScan{ref: "main", file: "abc", sees: "bc", told: true, look: "failed"})
+	now := p.scan(t, evalScan{ref: "main", file: "abc", sees: "bc", hasCode: true, mode: "failed"})
 	if !now.ignored['b'] || now.ignored['c'] || !now.blocks['c'] {
 		t.Errorf("ignored: %v, blocking: %v", now.ignored, now.blocks)
 	}

@@ -99,7 +99,7 @@ func TestPoliciesOfRestrictedToken(t *testing.T) {
 // TestVisibleProject checks that invisible projects and policies are not found, and that other errors are
 // returned unchanged.
 func TestVisibleProject(t *testing.T) {
-	bound, mine, theirs := model.ProjectGlobs{"acme/*"}, model.Project{ID: 1, Name: "acme/a"}, model.Project{ID: 2, Name: "other/b"}
+	bound, mine, foreign := model.ProjectGlobs{"acme/*"}, model.Project{ID: 1, Name: "acme/a"}, model.Project{ID: 2, Name: "other/b"}
 	for _, c := range []struct {
 		globs model.ProjectGlobs
 		found model.Project
@@ -107,9 +107,9 @@ func TestVisibleProject(t *testing.T) {
 		want  model.Project
 		as    error
 	}{
-		{nil, theirs, nil, theirs, nil},
+		{nil, foreign, nil, foreign, nil},
 		{bound, mine, nil, mine, nil},
-		{bound, theirs, nil, model.Project{}, model.ErrNotFound},
+		{bound, foreign, nil, model.Project{}, model.ErrNotFound},
 		{bound, model.Project{}, errShelf, model.Project{}, errShelf},
 		{nil, model.Project{}, errShelf, model.Project{}, errShelf},
 	} {

@@ -73,12 +73,12 @@ func (r *runs) lease(run model.Run, by auth.Caller) (leased model.Run) {
 		if _, err := tx.QueueRun(ctx, run); err != nil {
 			return err
 		}
-		taken, ok, err := tx.LeaseRun(ctx, 1, nil)
+		next, ok, err := tx.LeaseRun(ctx, 1, nil)
 		if err != nil || !ok {
 			return errors.Join(err, errors.New("no run is due"))
 		}
-		leased = taken
-		return tx.BindRunToken(ctx, taken.ID, by.Token.ID)
+		leased = next
+		return tx.BindRunToken(ctx, next.ID, by.Token.ID)
 	})
 	return leased
 }
@@ -107,7 +107,7 @@ func TestRunTokensAreLimitedToRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		run         model.Run
 		ref, commit string
-		held        bool
+		allowed     bool
 	}{
 		"its own":               {model.Run{Ref: "refs/heads/main", Commit: commit}, "refs/heads/main", commit, true},
 		"its own, in short":     {model.Run{Ref: "refs/heads/main", Commit: commit}, "main", commit, true},
@@ -122,7 +122,7 @@ func TestRunTokensAreLimitedToRun(t *testing.T) {
 			by := r.token(nil)
 			r.lease(c.run, by)
 			err := r.canUpload(by, c.ref, c.commit)
-			if _, refused := errors.AsType[*model.InvalidError](err); (err == nil) != c.held || refused == c.held {
+			if _, refused := errors.AsType[*model.InvalidError](err); (err == nil) != c.allowed || refused == c.allowed {
 				t.Errorf("%s of %q at %q: %v", name, c.ref, c.commit, err)
 			}
 			if is, err := r.ofRun(by); !is || err != nil {

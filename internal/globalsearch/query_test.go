@@ -52,8 +52,8 @@ func TestNamesAreRanked(t *testing.T) {
 		{"🔒", "acme/🔒vault", RankWord},
 		{strings.Repeat("a", MaxText), "a", none},
 	} {
-		got, fits := query(t, c.typed).Rank(c.name)
-		if !fits {
+		got, matches := query(t, c.typed).Rank(c.name)
+		if !matches {
 			got = none
 		}
 		if got != c.want {
@@ -118,14 +118,14 @@ func TestPartsEqualName(t *testing.T) {
 			t.Skip(err)
 		}
 		parts := typed.Parts(name)
-		var whole strings.Builder
+		var joined strings.Builder
 		for _, p := range parts {
-			whole.WriteString(p.Text)
+			joined.WriteString(p.Text)
 		}
-		_, fits := typed.Rank(name)
+		_, matches := typed.Rank(name)
 		marked := slices.ContainsFunc(parts, func(p Part) bool { return p.Hit })
-		if whole.String() != name || fits && !marked && !typed.Empty() {
-			t.Fatalf("%q is cut into %v, fits: %t", name, parts, fits)
+		if joined.String() != name || matches && !marked && !typed.Empty() {
+			t.Fatalf("%q is cut into %v, fits: %t", name, parts, matches)
 		}
 	})
 }

@@ -65,7 +65,7 @@ func TestCommentAdoption(t *testing.T) {
 				if c.before != nil {
 					w.update(func(ctx context.Context, tx *store.Tx) error { return c.before(tx, ctx) })
 				}
-				w.must(w.tell(w.scan(first, ours)))
+				w.must(w.runStatusJob(w.scan(first, ours)))
 				want := 3 // the comment on the line and the summary
 				if c.adopted {
 					want = 2

@@ -57,15 +57,15 @@ func TestServerWithoutAddressCreatesNoWebhooks(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	c := w.connect()
 	w.hook(c, "https://redoubt.example/")
-	there := slices.Clone(w.host.hooked)
-	same(t, "where the host tells", there, []scm.Hook{{ID: "41", Address: "https://redoubt.example" + w.hookPath(c)}})
+	before := slices.Clone(w.host.hooked)
+	same(t, "where the host tells", before, []scm.Hook{{ID: "41", Address: "https://redoubt.example" + w.hookPath(c)}})
 
 	w.keeper.HookURL = ""
 	n, refused, err := w.keeper.Hook(t.Context(), w.d.ID, storetest.Actor, c.ID, 0)
 	if n != 0 || refused != nil || !errors.Is(err, model.ErrConflict) || !strings.Contains(err.Error(), "--public-url (REDOUBT_PUBLIC_URL)") {
 		t.Errorf("%d hooks, %v, %v", n, refused, err)
 	}
-	same(t, "the host's hooks", w.host.hooked, there)
+	same(t, "the host's hooks", w.host.hooked, before)
 	same(t, "the one that is known", w.repository(c).HookID, "41")
 }
 
@@ -74,8 +74,8 @@ func TestServerWithoutAddressCreatesNoWebhooks(t *testing.T) {
 func TestUnknownOwnWebhooksAreRemoved(t *testing.T) {
 	w := newWorld(t, storetest.New(t, "sqlite"))
 	c := w.connect()
-	ours, theirs := "https://redoubt.example"+w.hookPath(c), scm.Hook{ID: "7", Address: "https://other.example" + w.hookPath(c)}
-	w.host.hooked = []scm.Hook{theirs}
+	ours, foreign := "https://redoubt.example"+w.hookPath(c), scm.Hook{ID: "7", Address: "https://other.example" + w.hookPath(c)}
+	w.host.hooked = []scm.Hook{foreign}
 
 	w.host.lost = errors.New("the answer was lost")
 	w.keeper.HookURL = "https://redoubt.example"
@@ -85,12 +85,12 @@ func TestUnknownOwnWebhooksAreRemoved(t *testing.T) {
 	same(t, "made, and not known", w.host.hooked[1:], []scm.Hook{{ID: "41", Address: ours}})
 	w.host.lost = nil
 	w.hook(c, "https://redoubt.example")
-	same(t, "in place of it", w.host.hooked, []scm.Hook{theirs, {ID: "43", Address: ours}})
+	same(t, "in place of it", w.host.hooked, []scm.Hook{foreign, {ID: "43", Address: ours}})
 	same(t, "the one that is known", w.repository(c).HookID, "43")
 
 	w.host.hooked = append(w.host.hooked, scm.Hook{ID: "90", Address: ours})
 	w.hook(c, "https://redoubt.example")
-	same(t, "beside one that is known", w.host.hooked, []scm.Hook{theirs, {ID: "43", Address: ours}})
+	same(t, "beside one that is known", w.host.hooked, []scm.Hook{foreign, {ID: "43", Address: ours}})
 
 	w.host.lost = errors.New("the answer was lost")
 	w.keeper.HookURL = "https://moved.example"
@@ -101,30 +101,30 @@ func TestUnknownOwnWebhooksAreRemoved(t *testing.T) {
 	w.host.lost = nil
 	w.hook(c, "https://moved.example")
 	moved := "https://moved.example" + w.hookPath(c)
-	same(t, "where the server is now", w.host.hooked, []scm.Hook{theirs, {ID: w.repository(c).HookID, Address: moved}})
+	same(t, "where the server is now", w.host.hooked, []scm.Hook{foreign, {ID: w.repository(c).HookID, Address: moved}})
 
-	w.host.hooked = []scm.Hook{theirs}
+	w.host.hooked = []scm.Hook{foreign}
 	w.hook(c, "https://moved.example")
-	same(t, "after it was removed there", w.host.hooked, []scm.Hook{theirs, {ID: w.repository(c).HookID, Address: moved}})
+	same(t, "after it was removed there", w.host.hooked, []scm.Hook{foreign, {ID: w.repository(c).HookID, Address: moved}})
 }
 
 // TestRecreateWebhook checks that the webhook of one repository is created again. One with the address
 // of another server stays at the host.
 func TestRecreateWebhook(t *testing.T) {
-	const ours, theirs = "https://redoubt.example", "https://other.example"
+	const ours, foreign = "https://redoubt.example", "https://other.example"
 	for _, step := range []struct {
-		what    string
-		there   scm.Hook // our webhook at the host; no id: none
-		was     string   // the address that it was created for
-		stays   bool     // at the host
-		remakes bool
+		what     string
+		existing scm.Hook // our webhook at the host; no id: none
+		was      string   // the address that it was created for
+		stays    bool     // at the host
+		remakes  bool
 	}{
 		{"it works", scm.Hook{ID: "41", Address: ours}, ours, true, false},
 		{"it lacks events", scm.Hook{ID: "41", Address: ours, Lacks: "push"}, ours, false, true},
 		{"it is switched off", scm.Hook{ID: "41", Address: ours, Off: true}, ours, false, true},
 		{"it is gone", scm.Hook{}, ours, false, true},
-		{"its address was changed", scm.Hook{ID: "41", Address: theirs}, ours, true, true},
-		{"it is another server's", scm.Hook{ID: "41", Address: theirs, Lacks: "push"}, theirs, true, true},
+		{"its address was changed", scm.Hook{ID: "41", Address: foreign}, ours, true, true},
+		{"it is another server's", scm.Hook{ID: "41", Address: foreign, Lacks: "push"}, foreign, true, true},
 	} {
 		t.Run(step.what, func(t *testing.T) {
 			storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -133,11 +133,11 @@ func TestRecreateWebhook(t *testing.T) {
 				w.hook(c, step.was)
 				w.host.hooked = nil
 				var want []scm.Hook
-				if there := step.there; there.ID != "" {
-					there.Address += w.hookPath(c)
-					w.host.hooked = []scm.Hook{there}
+				if hook := step.existing; hook.ID != "" {
+					hook.Address += w.hookPath(c)
+					w.host.hooked = []scm.Hook{hook}
 					if step.stays {
-						want = append(want, there)
+						want = append(want, hook)
 					}
 				}
 				w.keeper.HookURL = ours
@@ -182,9 +182,9 @@ func TestRecreateWebhookOfUnknownRepository(t *testing.T) {
 	same(t, "at the host", len(w.host.hooked), 0)
 }
 
-// hears returns a world in which the webhook of acme/payments reported a push and the repository
+// newHookWorld returns a world in which the webhook of acme/payments reported a push and the repository
 // was polled, all at the time of clock.
-func hears(t *testing.T, engine string) (w *world, c model.Connection, clock *storetest.Clock, push func(commit string)) {
+func newHookWorld(t *testing.T, engine string) (w *world, c model.Connection, clock *storetest.Clock, push func(commit string)) {
 	t.Helper()
 	clock = storetest.NewClock()
 	clock.Advance(24 * time.Hour)
@@ -210,22 +210,22 @@ func hears(t *testing.T, engine string) (w *world, c model.Connection, clock *st
 var knownInProblem = regexp.MustCompile(`acme/payments|\b(trunk|[0-9a-f]{12}|\d+)\b`)
 
 // silent describes the event source of a connection and how often acme/payments is polled.
-func (w *world) silent(c model.Connection, clock *storetest.Clock) (said string) {
+func (w *world) silent(c model.Connection, clock *storetest.Clock) (description string) {
 	w.t.Helper()
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		counts, err := tx.CountRepositories(ctx)
 		n := counts[c.ID]
 		list, err2 := tx.RepositoriesToPoll(ctx, c.ID, clock.Now(), clock.Now().Add(-time.Hour), 9)
-		asked := "hourly"
+		frequency := "hourly"
 		for _, r := range list {
 			if r.FullName == "acme/payments" {
-				asked = "soon"
+				frequency = "soon"
 			}
 		}
-		said = strings.TrimSpace(fmt.Sprintf("%s, asked %s. %s", n.EventSource(), asked, strings.Join(knownInProblem.FindAllString(n.HookProblem, -1), " ")))
+		description = strings.TrimSpace(fmt.Sprintf("%s, asked %s. %s", n.EventSource(), frequency, strings.Join(knownInProblem.FindAllString(n.HookProblem, -1), " ")))
 		return errors.Join(err, err2)
 	})
-	return said
+	return description
 }
 
 // TestMissedWebhookEventsAreDetected checks that a webhook is distrusted if polling finds a push or a
@@ -234,7 +234,7 @@ func TestMissedWebhookEventsAreDetected(t *testing.T) {
 	const well, fourth, fifth = "webhook, asked hourly.", "4444444444444444444444444444444444444444", "5555555555555555555555555555555555555555"
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
-			w, c, clock, push := hears(t, engine)
+			w, c, clock, push := newHookWorld(t, engine)
 			same(t, "at first", w.silent(c, clock), well)
 			step := func(what string, later time.Duration, do func(), want string) {
 				t.Helper()

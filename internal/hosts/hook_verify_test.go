@@ -15,11 +15,11 @@ import (
 func TestConnectionTestReportsWebhookProblems(t *testing.T) {
 	const ours, moved = "https://redoubt.example", "https://moved.example"
 	for _, step := range []struct {
-		what    string
-		there   scm.Hook // our webhook at the host; no id: none
-		server  string   // current address of the server
-		without string   // events that webhooks created by the host lack
-		problem string
+		what     string
+		existing scm.Hook // our webhook at the host; no id: none
+		server   string   // current address of the server
+		without  string   // events that webhooks created by the host lack
+		problem  string
 	}{
 		{"as it was made", scm.Hook{ID: "41", Address: ours}, ours, "", ""},
 		{"events of it were unticked", scm.Hook{ID: "41", Address: ours, Lacks: "issue_comment"}, ours, "", "its webhook at the host does not send issue_comment"},
@@ -39,12 +39,12 @@ func TestConnectionTestReportsWebhookProblems(t *testing.T) {
 				c := w.connect()
 				w.hook(c, ours)
 				path := w.hookPath(c)
-				theirs := scm.Hook{ID: "7", Address: "https://other.example" + path, Lacks: "push"}
-				w.host.hooks, w.host.hooked = nil, []scm.Hook{theirs}
+				foreign := scm.Hook{ID: "7", Address: "https://other.example" + path, Lacks: "push"}
+				w.host.hooks, w.host.hooked = nil, []scm.Hook{foreign}
 				step.problem = strings.ReplaceAll(step.problem, "{path}", path)
-				if there := step.there; there.ID != "" {
-					there.Address += path
-					w.host.hooked = append(w.host.hooked, there)
+				if hook := step.existing; hook.ID != "" {
+					hook.Address += path
+					w.host.hooked = append(w.host.hooked, hook)
 				}
 				w.host.makesWithout, w.keeper.HookURL = step.without, step.server
 				for range 2 {
@@ -53,7 +53,7 @@ func TestConnectionTestReportsWebhookProblems(t *testing.T) {
 					}
 				}
 				same(t, "what the host was asked to do", len(w.host.hooks), 0)
-				same(t, "those of others", w.host.hooked[0], theirs)
+				same(t, "those of others", w.host.hooked[0], foreign)
 				r := w.repository(c)
 				same(t, "its problem", r.HookProblem(w.now), step.problem)
 				w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -86,7 +86,7 @@ func TestConnectionTestReportsWebhookProblems(t *testing.T) {
 func TestIncompleteWebhookDoesNotReducePolling(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
-			w, c, clock, _ := hears(t, engine)
+			w, c, clock, _ := newHookWorld(t, engine)
 			same(t, "at first", w.silent(c, clock), "webhook, asked hourly.")
 			w.host.hooked[0].Lacks, w.keeper.HookURL = "push", ""
 			if _, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID); err != nil {

@@ -43,16 +43,16 @@ func TestConnectionSyncsRepositories(t *testing.T) {
 			t.Errorf("the connection is %+v", c)
 		}
 		same(t, "what is followed", w.projects(), []string{"acme/payments", "acme/web"})
-		taken, err := w.keeper.Take(t.Context(), w.d.ID, storetest.Actor, c.ID, []string{"other/x", "acme/*"})
-		if err != nil || len(taken) != 1 || taken[0].Name != "other/x" {
-			t.Errorf("taken %v, %v", taken, err)
+		projects, err := w.keeper.CreateProjects(t.Context(), w.d.ID, storetest.Actor, c.ID, []string{"other/x", "acme/*"})
+		if err != nil || len(projects) != 1 || projects[0].Name != "other/x" {
+			t.Errorf("taken %v, %v", projects, err)
 		}
-		if _, err := w.keeper.Take(t.Context(), w.d.ID, storetest.Actor, c.ID, []string{"unknown/*"}); !errors.Is(err, model.ErrNotFound) {
+		if _, err := w.keeper.CreateProjects(t.Context(), w.d.ID, storetest.Actor, c.ID, []string{"unknown/*"}); !errors.Is(err, model.ErrNotFound) {
 			t.Errorf("what is not there: %v", err)
 		}
-		archived := told("5", "acme/old")
+		archived := newRepository("5", "acme/old")
 		archived.Archived = true
-		w.host.repositories = []model.Repository{told("1", "acme/money"), told("2", "acme/web"), told("4", "acme/new"), archived}
+		w.host.repositories = []model.Repository{newRepository("1", "acme/money"), newRepository("2", "acme/web"), newRepository("4", "acme/new"), archived}
 		if _, err := w.keeper.Check(t.Context(), w.d.ID, storetest.Actor, c.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -156,27 +156,27 @@ func TestChangeRequestReport(t *testing.T) {
 		w.host.outside = map[int]bool{99: true}
 		a, b := w.find("rule-a", 4), w.find("rule-b", 99)
 		j := w.scan(first, a, b)
-		w.must(w.tell(j))
+		w.must(w.runStatusJob(j))
 		if got := strings.Join(w.host.statuses, "\n"); !strings.HasPrefix(got, "acme/payments 1111 3 2 ") || !strings.HasSuffix(got, " https://redoubt.example/orgs/"+w.d.Slug+"/scans/"+scanOf(w)+"/blocking") {
 			t.Errorf("the statuses are %s", got)
 		}
 		if len(w.host.comments) != 4 || w.host.comments[2].Path != "a.go" || w.host.comments[2].Line != 4 || !strings.Contains(w.host.comments[3].Body, "rule-b") || strings.Contains(w.host.comments[3].Body, "rule-a") {
 			t.Fatalf("the comments are %+v", w.host.comments)
 		}
-		w.must(w.tell(w.scan(first, a, b)))
+		w.must(w.runStatusJob(w.scan(first, a, b)))
 		if len(w.host.comments) != 4 || w.host.edits != 1 { // of the summary, whose link is the newer scan
 			t.Errorf("told twice, %d edits and %+v", w.host.edits, w.host.comments)
 		}
 
 		w.ignore(a)
 		w.host.open[0].HeadCommit = second
-		w.must(w.tell(w.scan(second, b)))
+		w.must(w.runStatusJob(w.scan(second, b)))
 		if body := w.host.comments[2].Body; !hosts.Resolved(body) || len(w.host.comments) != 4 {
 			t.Errorf("ignored, it says %s", body)
 		}
 		w.ignore(b)
 		w.host.statuses = nil
-		w.must(w.tell(w.scan(second)))
+		w.must(w.runStatusJob(w.scan(second)))
 		if body := w.host.comments[3].Body; len(w.host.statuses) != 1 || !strings.HasPrefix(w.host.statuses[0], "acme/payments 2222 2 ") || strings.Contains(body, "|---|") {
 			t.Errorf("at the end: %v and %s", w.host.statuses, body)
 		}
@@ -195,7 +195,7 @@ func TestOutdatedScanSetsNoStatus(t *testing.T) {
 		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: second, HeadRef: "fix"}}
 		for _, ref := range []string{"refs/heads/fix", "refs/pull/3/merge", "refs/merge-requests/3/head"} {
 			w.host.statuses = nil
-			w.must(w.tell(w.scanOn(ref, first)))
+			w.must(w.runStatusJob(w.scanOn(ref, first)))
 			if len(w.host.statuses) != 1 || !strings.HasPrefix(w.host.statuses[0], "acme/payments 1111 ") || len(w.host.comments) != 0 {
 				t.Errorf("%s: %v, %+v", ref, w.host.statuses, w.host.comments)
 			}
@@ -220,10 +220,10 @@ func TestHostsWithResolutionPreserveText(t *testing.T) {
 		w.host.resolves = true
 		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
 		a := w.find("rule-a", 4)
-		w.must(w.tell(w.scan(first, a)))
+		w.must(w.runStatusJob(w.scan(first, a)))
 		before := w.host.comments[0].Body
 		w.ignore(a)
-		w.must(w.tell(w.scan(first)))
+		w.must(w.runStatusJob(w.scan(first)))
 		if n := w.host.comments[0]; !n.Resolved || n.Body != before {
 			t.Errorf("it is %+v", n)
 		}
@@ -239,7 +239,7 @@ func TestSummaryListsExcessFindings(t *testing.T) {
 		for i := range 90 {
 			all = append(all, w.find("rule", i+1))
 		}
-		w.must(w.tell(w.scan(first, all...)))
+		w.must(w.runStatusJob(w.scan(first, all...)))
 		if n := len(w.host.comments); n != 26 {
 			t.Errorf("%d comments, want 25 and the summary", n)
 		}
@@ -267,7 +267,7 @@ func TestReportStatusHandlesHostErrors(t *testing.T) {
 		w.must(s.FailJob(t.Context(), j, permanent.Reason))
 		w.host.down = nil
 		later := w.scan(first)
-		w.must(w.tell(later))
+		w.must(w.runStatusJob(later))
 		same(t, "statuses", len(w.host.statuses), 1)
 	})
 }

@@ -34,14 +34,14 @@ func TestLinkFollowsAccountID(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			storetest.Each(t, func(t *testing.T, s *store.Store) {
 				w := newConversation(t, s)
-				w.let(c.policy)
+				w.setReplyPolicy(c.policy)
 				w.host.may["cat"], w.host.may["vixen"] = scm.MayWrite, scm.MayWrite
 				w.host.ids = map[string]string{"cat": "id of octocat", "vixen": "id of vic"}
 				if c.before != nil {
 					c.before(w)
 				}
 				c.by.Thread, c.by.Path, c.by.Body = "t1", "a.go", "/redoubt fixing"
-				w.says(c.by)
+				w.addComment(c.by)
 				if got := w.decision(w.on); !strings.HasPrefix(strings.Join(strings.Fields(got), " "), c.want) {
 					t.Errorf("decided %q, want %q", got, c.want)
 				}
@@ -73,12 +73,12 @@ func TestUnchangedLinksDoNotQueryHost(t *testing.T) {
 	change := func(lines ...string) error {
 		people, err := model.ParseHostPeople(lines)
 		w.must(err)
-		keep, err := w.keeper.PrepareUpdate(t.Context(), w.d.ID, w.connection.ID, model.ConnectionChange{People: &people})
+		save, err := w.keeper.PrepareUpdate(t.Context(), w.d.ID, w.connection.ID, model.ConnectionChange{People: &people})
 		if err != nil {
 			return err
 		}
 		w.update(func(ctx context.Context, tx *store.Tx) error {
-			_, err := keep(ctx, tx)
+			_, err := save(ctx, tx)
 			return err
 		})
 		return nil

@@ -82,7 +82,7 @@ func TestConcurrentPollAndWebhookScanOnce(t *testing.T) {
 		w.host.heads = map[string]string{"trunk": first}
 		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: second, HeadRef: "fix", BaseRef: "trunk"}}
 		k := w.keeper.Config
-		k.Hosts = toldMeanwhile{w.host, func(event, body string) { w.must(w.send(w.d.ID, c.ID, secret, event, body)) }}
+		k.Hosts = webhookHost{w.host, func(event, body string) { w.must(w.send(w.d.ID, c.ID, secret, event, body)) }}
 		w.must(hosts.New(k).Poll(t.Context(), w.d.ID, c))
 		slices.Sort(w.pushed)
 		slices.Sort(w.proposed)
@@ -91,31 +91,31 @@ func TestConcurrentPollAndWebhookScanOnce(t *testing.T) {
 	})
 }
 
-// toldMeanwhile is a host that sends a webhook about the queried object before it responds.
-type toldMeanwhile struct {
+// webhookHost is a host that sends a webhook about the queried object before it responds.
+type webhookHost struct {
 	*fakeHost
-	tell func(event, body string)
+	send func(event, body string)
 }
 
-func (h toldMeanwhile) Open(model.Connection, model.HostCredential) (scm.Host, error) {
+func (h webhookHost) Open(model.Connection, model.HostCredential) (scm.Host, error) {
 	return h, nil
 }
 
-func (h toldMeanwhile) Branch(ctx context.Context, r model.Repository, name string) (string, error) {
+func (h webhookHost) Branch(ctx context.Context, r model.Repository, name string) (string, error) {
 	commit, err := h.fakeHost.Branch(ctx, r, name)
-	h.tell("push", fmt.Sprintf(`{"ref":"refs/heads/%s","after":"%s","repository":{"id":%s}}`, name, commit, r.HostID))
+	h.send("push", fmt.Sprintf(`{"ref":"refs/heads/%s","after":"%s","repository":{"id":%s}}`, name, commit, r.HostID))
 	return commit, err
 }
 
-func (h toldMeanwhile) ChangeRequests(ctx context.Context, r model.Repository) ([]model.ChangeRequest, error) {
+func (h webhookHost) ChangeRequests(ctx context.Context, r model.Repository) ([]model.ChangeRequest, error) {
 	list, err := h.fakeHost.ChangeRequests(ctx, r)
-	h.tell("pull_request", fmt.Sprintf(`{"number":3,"pull_request":{"number":3,"head":{"sha":"%s"}},"repository":{"id":%s}}`, second, r.HostID))
+	h.send("pull_request", fmt.Sprintf(`{"number":3,"pull_request":{"number":3,"head":{"sha":"%s"}},"repository":{"id":%s}}`, second, r.HostID))
 	return list, err
 }
 
-func (h toldMeanwhile) Comments(ctx context.Context, r model.Repository, number int64) ([]scm.Comment, error) {
+func (h webhookHost) Comments(ctx context.Context, r model.Repository, number int64) ([]scm.Comment, error) {
 	list, err := h.fakeHost.Comments(ctx, r, number)
-	h.tell("issue_comment", fmt.Sprintf(`{"is_pull":true,"issue":{"number":%d,"pull_request":{}},"repository":{"id":%s}}`, number, r.HostID))
+	h.send("issue_comment", fmt.Sprintf(`{"is_pull":true,"issue":{"number":%d,"pull_request":{}},"repository":{"id":%s}}`, number, r.HostID))
 	return list, err
 }
 
@@ -126,16 +126,16 @@ func TestConcurrentPollAndWebhookProcessReplyOnce(t *testing.T) {
 		w.host.comments = append(w.host.comments, scm.Comment{ID: fmt.Sprint(len(w.host.comments) + 1), Author: "octocat", Body: "/redoubt ignore no_time: later", Path: "a.go", Line: 4, Thread: w.host.comments[0].Thread})
 		w.host.open[0].UpdatedAt = w.now.Add(time.Minute)
 		k := w.keeper.Config
-		told := 0
-		k.Hosts = toldMeanwhile{w.host, func(event, body string) {
-			if event == "issue_comment" && told == 0 {
-				told++
+		sent := 0
+		k.Hosts = webhookHost{w.host, func(event, body string) {
+			if event == "issue_comment" && sent == 0 {
+				sent++
 				w.must(w.send(w.d.ID, w.connection.ID, w.secret, event, body))
 			}
 		}}
 		w.must(hosts.New(k).Poll(t.Context(), w.d.ID, w.connection))
-		if told != 1 || len(w.host.replies) != 1 {
-			t.Errorf("told %d times meanwhile, answered: %q", told, w.host.replies)
+		if sent != 1 || len(w.host.replies) != 1 {
+			t.Errorf("told %d times meanwhile, answered: %q", sent, w.host.replies)
 		}
 		same(t, "the decision", w.decision(w.on), "ignored no_time user:ada  later")
 	})
@@ -165,7 +165,7 @@ func TestIrrelevantWebhooksCreateNoJob(t *testing.T) {
 	w.host.heads = map[string]string{"trunk": first}
 	_, err = w.keeper.ChangeReplies(t.Context(), w.d.ID, storetest.Actor, c.ID, func(of *model.ReplyPolicy, _ model.HostPeople) { *of = model.RepliesOff })
 	w.must(err)
-	for _, told := range []struct{ event, body, outcome string }{
+	for _, webhook := range []struct{ event, body, outcome string }{
 		{"star", `{"repository":{"id":1}}`, "no action required"},
 		{"push", pushTo(1, "other", first), "ignored: pushes to other are not scanned"},
 		{"push", pushTo(1, "trunk", "0000000000000000000000000000000000000000"), "ignored: the branch was deleted"},
@@ -173,8 +173,8 @@ func TestIrrelevantWebhooksCreateNoJob(t *testing.T) {
 		{"pull_request", `{"number":3,"repository":{"id":77}}`, "the repository is not a project"},
 		{"issue_comment", `{"issue":{"number":3,"pull_request":{}},"comment":{"body":"/redoubt help"},"repository":{"id":1}}`, "ignored: the connection accepts no commands"},
 	} {
-		w.must(w.sendWebhook(w.d.ID, c.ID, secret, told.event, told.body))
-		same(t, "what came of it before any job", w.outcomes(c)[0], told.event+": "+told.outcome)
+		w.must(w.sendWebhook(w.d.ID, c.ID, secret, webhook.event, webhook.body))
+		same(t, "what came of it before any job", w.outcomes(c)[0], webhook.event+": "+webhook.outcome)
 	}
 	w.must(w.sendWebhook(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", first)))
 	same(t, "what is to be done", w.outcomes(c)[0], "push: ")
@@ -186,30 +186,30 @@ func TestHostsPollingFrequency(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		c := w.connect()
-		asked := func(what string, want ...string) {
+		checkPolled := func(what string, want ...string) {
 			t.Helper()
 			list, err := []model.Connection(nil), error(nil)
 			w.view(func(ctx context.Context, tx *store.Tx) error { list, err = tx.Connections(ctx); return err })
 			_ = w.keeper.Poll(t.Context(), w.d.ID, list[0]) // it fails if the host does
 			same(t, what, slices.Compact(took(&w.host.polled)), want)
 		}
-		asked("without webhooks", "acme/payments", "acme/web")
+		checkPolled("without webhooks", "acme/payments", "acme/web")
 		w.keeper.HookURL = "https://redoubt.example"
 		_, err := w.made(c) // acme/web refuses it
 		if err == nil {
 			t.Fatal("all have webhooks")
 		}
-		asked("with one that was never heard of", "acme/payments", "acme/web")
+		checkPolled("with one that was never heard of", "acme/payments", "acme/web")
 		secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
 		w.must(err)
 		w.must(w.send(w.d.ID, c.ID, secret, "star", `{"repository":{"id":1}}`))
-		asked("with one that told of no push yet", "acme/payments", "acme/web")
+		checkPolled("with one that told of no push yet", "acme/payments", "acme/web")
 		w.must(w.send(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", first)))
-		asked("with one that is heard of", "acme/web")
+		checkPolled("with one that is heard of", "acme/web")
 		w.now = w.now.Add(59 * time.Minute)
-		asked("an hour not later", "acme/web")
+		checkPolled("an hour not later", "acme/web")
 		w.now = w.now.Add(2 * time.Minute)
-		asked("an hour later", "acme/payments", "acme/web")
+		checkPolled("an hour later", "acme/payments", "acme/web")
 	})
 }
 

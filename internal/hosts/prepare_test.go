@@ -84,13 +84,13 @@ func TestConnectionUpdateVerifiesCredential(t *testing.T) {
 		w := newWorld(t, s)
 		c := w.connect()
 		change := func(d model.ConnectionChange) (model.Connection, error) {
-			keep, err := w.keeper.PrepareUpdate(t.Context(), w.d.ID, c.ID, d)
+			save, err := w.keeper.PrepareUpdate(t.Context(), w.d.ID, c.ID, d)
 			if err != nil {
 				return model.Connection{}, err
 			}
 			var after model.Connection
 			w.update(func(ctx context.Context, tx *store.Tx) (err error) {
-				after, err = keep(ctx, tx)
+				after, err = save(ctx, tx)
 				return err
 			})
 			return after, nil
@@ -110,9 +110,9 @@ func TestConnectionUpdateVerifiesCredential(t *testing.T) {
 		if got := fmt.Sprint(w.followed(c.ID)); got != "[acme/payments acme/web other/x]" {
 			t.Errorf("follows %s", got)
 		}
-		mended, err := change(model.ConnectionChange{Credential: &model.HostCredential{Kind: model.CredentialToken, Secret: "good"}})
-		if err != nil || mended.Problem != "" {
-			t.Errorf("mended: %+v, %v", mended, err)
+		updated, err := change(model.ConnectionChange{Credential: &model.HostCredential{Kind: model.CredentialToken, Secret: "good"}})
+		if err != nil || updated.Problem != "" {
+			t.Errorf("mended: %+v, %v", updated, err)
 		}
 		for what, d := range map[string]model.ConnectionChange{
 			"no name": {Name: new(" ")}, "no glob": {Follow: &[]string{""}}, "wrong kind": {Credential: &model.HostCredential{Kind: model.CredentialSSHKey, Secret: "x"}},

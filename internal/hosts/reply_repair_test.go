@@ -20,7 +20,7 @@ import (
 // the host are respected.
 func TestReplyUsesCurrentPolicyAndRoles(t *testing.T) {
 	for name, change := range map[string]func(w *conversation){
-		"turned off": func(w *conversation) { w.let(model.RepliesOff) },
+		"turned off": func(w *conversation) { w.setReplyPolicy(model.RepliesOff) },
 		"linked no more": func(w *conversation) {
 			_, err := w.keeper.ChangeReplies(w.t.Context(), w.d.ID, storetest.Actor, w.connection.ID, func(_ *model.ReplyPolicy, people model.HostPeople) { people.Remove("octocat") })
 			w.must(err)
@@ -59,7 +59,7 @@ func TestFailedChangeRequestDoesNotBlockOthers(t *testing.T) {
 			other := w.host.open[0]
 			other.Number = 2
 			w.host.open = append([]model.ChangeRequest{other}, w.host.open...)
-			w.must(w.tell(w.scan(first, w.on, w.other)))
+			w.must(w.runStatusJob(w.scan(first, w.on, w.other)))
 			w.host.broken = map[int64]error{2: wrong}
 			w.host.comments = append(w.host.comments, scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"})
 			if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
@@ -96,7 +96,7 @@ func TestUnprivilegedCommentsDoNotBlockCommands(t *testing.T) {
 	for i := range 30 {
 		w.host.comments = append(w.host.comments, scm.Comment{ID: fmt.Sprint(2000 + i), Author: fmt.Sprintf("sock%d", i), Body: "/redoubt help"})
 	}
-	w.says(scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"})
+	w.addComment(scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing"})
 	same(t, "the decision", w.triage(w.on).State, model.TriageFixing)
 	same(t, "answers", len(w.host.replies), 20+1)
 	same(t, "rows", len(w.replied()), 20+1)
@@ -134,7 +134,7 @@ func TestLastCommandAnnouncesLimit(t *testing.T) {
 		verb, answer string
 		want         model.TriageState
 	}{{"fixing", hosts.AnswerDone, model.TriageFixing}, {"reopen", hosts.ErrTooManyReplies.Error(), model.TriageFixing}, {"reopen", hosts.ErrTooManyReplies.Error(), model.TriageFixing}} {
-		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt " + c.verb})
+		w.addComment(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt " + c.verb})
 		same(t, "the decision", w.triage(w.on).State, c.want)
 		if same(t, "answers", len(w.host.replies), min(i+1, 2)); !strings.Contains(w.last(), c.answer) {
 			t.Errorf("answered %q", w.last())
@@ -152,10 +152,10 @@ func TestCommandsAreProcessedInTimeOrder(t *testing.T) {
 	at := func(id string, after time.Duration, body string) scm.Comment {
 		return scm.Comment{ID: id, Author: "octocat", At: w.now.Add(after), Body: fmt.Sprintf(body, w.on.ID)}
 	}
-	w.says(at("40", -time.Minute, "/redoubt ignore #%d"))
+	w.addComment(at("40", -time.Minute, "/redoubt ignore #%d"))
 	same(t, "of before our comment", w.decision(w.on), "untriaged")
 	w.host.comments = append(w.host.comments, at("42", 2*time.Minute, "/redoubt fixing #%d"))
-	w.says(at("41", time.Minute, "/redoubt ignore #%d"))
+	w.addComment(at("41", time.Minute, "/redoubt ignore #%d"))
 	same(t, "the newest", w.triage(w.on).State, model.TriageFixing)
 	same(t, "answers", len(w.host.replies), 2)
 	w.update(func(ctx context.Context, tx *store.Tx) error {
@@ -165,7 +165,7 @@ func TestCommandsAreProcessedInTimeOrder(t *testing.T) {
 			After: model.Triage{State: model.TriageReviewing, At: w.now.Add(4 * time.Minute), By: tx.Actor()},
 		}})
 	})
-	w.says(at("43", 3*time.Minute, "/redoubt ignore #%d"))
+	w.addComment(at("43", 3*time.Minute, "/redoubt ignore #%d"))
 	same(t, "of before another decision", w.triage(w.on).State, model.TriageReviewing)
 	if !strings.Contains(w.last(), hosts.ErrDecidedSince.Error()) {
 		t.Errorf("answered %q", w.last())
@@ -177,7 +177,7 @@ func TestCommandsAreProcessedInTimeOrder(t *testing.T) {
 func TestChangeRequestExcludesOtherProjects(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	foreign := w.findIn("acme/web", "rule-c", 1)
-	w.says(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d", foreign.ID)})
+	w.addComment(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d", foreign.ID)})
 	same(t, "the decision", w.triage(foreign).State, model.TriageUntriaged)
 	if !strings.Contains(w.last(), hosts.ErrNotOfRequest.Error()) {
 		t.Errorf("answered %q", w.last())
@@ -190,7 +190,7 @@ func TestChangeRequestExcludesOtherProjects(t *testing.T) {
 func TestConnectionAccountRefusals(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	w.host.forbidden = &scm.HostError{Status: 403}
-	w.says(scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore no_time: later"})
+	w.addComment(scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore no_time: later"})
 	same(t, "answers", len(w.host.replies), 0)
 	same(t, "rows", len(w.replied()), 0)
 	w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -215,7 +215,7 @@ func TestConnectionAccountRefusals(t *testing.T) {
 // TestCommentWithSeveralCommands checks that the answer mentions ignored further commands.
 func TestCommentWithSeveralCommands(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
-	w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing\n/redoubt assign @me"})
+	w.addComment(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt fixing\n/redoubt assign @me"})
 	if !strings.Contains(w.last(), hosts.OnlyTheFirst) {
 		t.Errorf("answered %q", w.last())
 	}
@@ -256,10 +256,10 @@ func TestLinkedUserWithoutRole(t *testing.T) {
 		return err
 	})
 	off := model.RepliesOff
-	keep, err := w.keeper.PrepareUpdate(t.Context(), w.d.ID, w.connection.ID, model.ConnectionChange{Replies: &off, Credential: &credential})
+	save, err := w.keeper.PrepareUpdate(t.Context(), w.d.ID, w.connection.ID, model.ConnectionChange{Replies: &off, Credential: &credential})
 	w.must(err)
 	w.update(func(ctx context.Context, tx *store.Tx) error {
-		_, err := keep(ctx, tx)
+		_, err := save(ctx, tx)
 		return err
 	})
 	same(t, "replies", w.connected().Replies, off)
@@ -291,11 +291,11 @@ func TestCommentsBeforeReplyPolicyAreIgnored(t *testing.T) {
 				for i := range w.host.comments {
 					w.host.comments[i].At = clock.Now()
 				}
-				w.let(c.before)
+				w.setReplyPolicy(c.before)
 				clock.Advance(time.Minute)
 				w.host.comments = append(w.host.comments, scm.Comment{ID: "50", Author: c.author, Thread: "t1", Path: "a.go", Body: "/redoubt ignore no_time: early", At: clock.Now()})
 				clock.Advance(time.Minute)
-				w.let(c.after)
+				w.setReplyPolicy(c.after)
 				w.hook()
 				want := model.TriageUntriaged
 				if c.counts {
@@ -304,7 +304,7 @@ func TestCommentsBeforeReplyPolicyAreIgnored(t *testing.T) {
 				same(t, "what was written before", w.triage(w.on).State, want)
 				second := clock.Now().Truncate(time.Second) // hosts report whole seconds
 				clock.Advance(time.Minute)
-				w.says(scm.Comment{ID: "51", Author: c.author, Thread: "t2", Path: "a.go", Body: "/redoubt fixing", At: second})
+				w.addComment(scm.Comment{ID: "51", Author: c.author, Thread: "t2", Path: "a.go", Body: "/redoubt fixing", At: second})
 				same(t, "what was written since", w.triage(w.other).State, model.TriageFixing)
 			})
 		}
@@ -324,8 +324,8 @@ func TestToggledReplyPolicyIgnoresOlderComments(t *testing.T) {
 	clock.Advance(time.Minute)
 	w.host.meanwhile = func() {
 		w.host.meanwhile = nil
-		w.let(model.RepliesOff)
-		w.let(model.RepliesLinked)
+		w.setReplyPolicy(model.RepliesOff)
+		w.setReplyPolicy(model.RepliesLinked)
 	}
 	if err := w.keeper.Poll(t.Context(), w.d.ID, w.connected()); err == nil {
 		t.Error("the change of the policy is not reported")

@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// asked lists the requests for exceptions.
-func (w *conversation) asked() string {
+// exceptionRequests lists the requests for exceptions.
+func (w *conversation) exceptionRequests() string {
 	w.t.Helper()
 	var out []string
 	w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -30,20 +30,20 @@ func (w *conversation) asked() string {
 // TestRepliesRequestExceptions checks that replies request exceptions like the pages do, also for
 // users who may only view. A request decides nothing.
 func TestRepliesRequestExceptions(t *testing.T) {
-	const ask = "/redoubt exception until 2999-01-31: only <b>tests</b>"
+	const command = "/redoubt exception until 2999-01-31: only <b>tests</b>"
 	for _, c := range []struct {
 		name, author, body string
 		of                 model.ReplyPolicy
 		want               string // the requests
 		answer             string // a part of it; empty: none
 	}{
-		{"linked to a viewer", "vic", ask, 0, "requested true user:vic 2999-01-31 true only <b>tests</b>", hosts.AnswerRequested},
-		{"linked to a triager", "octocat", ask, 0, "requested true user:ada 2999-01-31 true only <b>tests</b>", "2999-01-31"},
+		{"linked to a viewer", "vic", command, 0, "requested true user:vic 2999-01-31 true only <b>tests</b>", hosts.AnswerRequested},
+		{"linked to a triager", "octocat", command, 0, "requested true user:ada 2999-01-31 true only <b>tests</b>", "2999-01-31"},
 		{"without an end", "vic", "/redoubt exception tests", 0, "requested true user:vic  true tests", hosts.AnswerRequested},
-		{"not linked", "bob", ask, 0, "", hosts.AnswerNotDone + hosts.ErrNotLinked.Error()},
-		{"not linked, but let", "bob", ask, model.RepliesCollaborators, "requested true collaborator:bob at git.example 2999-01-31 false only <b>tests</b>", hosts.AnswerRequested},
-		{"may read alone", "eve", ask, model.RepliesCollaborators, "", hosts.ErrOutsider.Error()},
-		{"off", "vic", ask, model.RepliesOff, "", ""},
+		{"not linked", "bob", command, 0, "", hosts.AnswerNotDone + hosts.ErrNotLinked.Error()},
+		{"not linked, but let", "bob", command, model.RepliesCollaborators, "requested true collaborator:bob at git.example 2999-01-31 false only <b>tests</b>", hosts.AnswerRequested},
+		{"may read alone", "eve", command, model.RepliesCollaborators, "", hosts.ErrOutsider.Error()},
+		{"off", "vic", command, model.RepliesOff, "", ""},
 		{"no reason", "vic", "/redoubt exception until 2999-01-31:", 0, "", hosts.AnswerNotDone},
 		{"a day that is over", "vic", "/redoubt exception until 2001-01-31: x", 0, "", hosts.AnswerNotDone},
 		{"too long", "vic", "/redoubt exception " + strings.Repeat("é", model.MaxNote+1), 0, "", hosts.AnswerNotDone},
@@ -51,10 +51,10 @@ func TestRepliesRequestExceptions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newConversation(t, storetest.New(t, "sqlite"))
 			if c.of != 0 {
-				w.let(c.of)
+				w.setReplyPolicy(c.of)
 			}
-			w.says(scm.Comment{Author: c.author, Thread: "t1", Path: "a.go", Body: c.body})
-			same(t, "the requests", w.asked(), c.want)
+			w.addComment(scm.Comment{Author: c.author, Thread: "t1", Path: "a.go", Body: c.body})
+			same(t, "the requests", w.exceptionRequests(), c.want)
 			same(t, "the decision", w.decision(w.on), "untriaged")
 			if got := w.last(); (got != "") != (c.answer != "") || !strings.Contains(got, c.answer) {
 				t.Errorf("answered %q, want %q", got, c.answer)
@@ -65,8 +65,8 @@ func TestRepliesRequestExceptions(t *testing.T) {
 			if got := w.last(); !strings.Contains(got, "/exceptions/") || strings.Contains(got, "<b>") {
 				t.Errorf("the answer lacks the link to the request, or contains text of the comment: %q", got)
 			}
-			w.says(scm.Comment{Author: c.author, Thread: "t1", Path: "a.go", Body: c.body})
-			same(t, "asked twice, the requests", w.asked(), c.want)
+			w.addComment(scm.Comment{Author: c.author, Thread: "t1", Path: "a.go", Body: c.body})
+			same(t, "asked twice, the requests", w.exceptionRequests(), c.want)
 			if got := w.last(); !strings.Contains(got, hosts.AnswerNotDone) {
 				t.Errorf("asked twice, answered %q", got)
 			}

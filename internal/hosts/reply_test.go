@@ -75,18 +75,18 @@ func newConversation(t *testing.T, s *store.Store) *conversation {
 		_, err2 := tx.CreateUser(ctx, model.User{Name: "vic"}, model.RoleViewer)
 		return errors.Join(err, err2)
 	})
-	w.let(model.RepliesLinked)
+	w.setReplyPolicy(model.RepliesLinked)
 	w.host.may = map[string]scm.Permission{"octocat": scm.MayWrite, "bob": scm.MayWrite, "vic": scm.MayAdminister, "eve": scm.MayRead, "bot": scm.MayAdminister}
 	w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix", UpdatedAt: w.now}}
 	w.on, w.other = w.find("rule-a", 4), w.find("rule-b", 9)
-	w.must(w.tell(w.scan(first, w.on, w.other)))
+	w.must(w.runStatusJob(w.scan(first, w.on, w.other)))
 	var err error
 	w.secret, err = w.keeper.Vault.OpenWebhook(w.d.ID, w.connection)
 	w.must(err)
 	return w
 }
 
-func (w *conversation) let(p model.ReplyPolicy) {
+func (w *conversation) setReplyPolicy(p model.ReplyPolicy) {
 	w.t.Helper()
 	_, err := w.keeper.ChangeReplies(w.t.Context(), w.d.ID, storetest.Actor, w.connection.ID, func(of *model.ReplyPolicy, people model.HostPeople) {
 		*of = p
@@ -96,8 +96,8 @@ func (w *conversation) let(p model.ReplyPolicy) {
 	w.must(err)
 }
 
-// says adds a comment at the host and sends its webhook.
-func (w *conversation) says(c scm.Comment) {
+// addComment adds a comment at the host and sends its webhook.
+func (w *conversation) addComment(c scm.Comment) {
 	w.t.Helper()
 	if c.ID == "" {
 		c.ID = fmt.Sprint(len(w.host.comments) + 1)
@@ -139,7 +139,7 @@ func (w *conversation) last() string {
 // TestRepliesTriageFindings checks that linked people with write access decide about the finding of the
 // comment they answer. Others decide nothing.
 func TestRepliesTriageFindings(t *testing.T) {
-	const line, whole = "t1", ""
+	const line, noThread = "t1", ""
 	const untouched = "untriaged"
 	for _, c := range []struct {
 		name, author, thread, body string
@@ -148,7 +148,7 @@ func TestRepliesTriageFindings(t *testing.T) {
 		answer                     string // a part of it; empty: none
 	}{
 		{"linked", "octocat", line, "/redoubt ignore false_positive: it is [a](http://x) test", 0, "ignored false_positive user:ada  it is [a](http://x) test", "4: " + hosts.AnswerDone},
-		{"by its id", "OCTOCAT", whole, "/redoubt fixing #ID soon", 0, "fixing  user:ada  soon", hosts.AnswerDone},
+		{"by its id", "OCTOCAT", noThread, "/redoubt fixing #ID soon", 0, "fixing  user:ada  soon", hosts.AnswerDone},
 		{"assigned", "octocat", line, "/redoubt assign @me", 0, "untriaged   ada", hosts.AnswerDone},
 		{"assigned to another", "octocat", line, "/redoubt assign @vic", 0, "untriaged   vic", hosts.AnswerDone},
 		{"assigned to a stranger", "octocat", line, "/redoubt assign @mallory", 0, untouched, hosts.AnswerNotDone + "`mallory`"},
@@ -165,22 +165,22 @@ func TestRepliesTriageFindings(t *testing.T) {
 		{"quoted", "octocat", line, "> /redoubt ignore\n\nno!", 0, untouched, ""},
 		{"help", "octocat", line, "/redoubt help", 0, untouched, "/redoubt assign"},
 		{"nonsense", "octocat", line, "/redoubt ignore fasle: x", 0, untouched, hosts.AnswerNotDone + "invalid reason `fasle`"},
-		{"which one?", "octocat", whole, "/redoubt ignore", 0, untouched, hosts.ErrNoFinding.Error()},
+		{"which one?", "octocat", noThread, "/redoubt ignore", 0, untouched, hosts.ErrNoFinding.Error()},
 		{"another one than it answers", "octocat", "t2", "/redoubt ignore #ID", 0, untouched, hosts.ErrOtherFinding.Error()},
-		{"none of it", "octocat", whole, "/redoubt ignore #999", 0, untouched, hosts.ErrNotOfRequest.Error()},
+		{"none of it", "octocat", noThread, "/redoubt ignore #999", 0, untouched, hosts.ErrNotOfRequest.Error()},
 		{"below another user's comment", "octocat", "t77", "/redoubt ignore", 0, untouched, hosts.ErrNoFinding.Error()},
 		{"too long", "octocat", line, "/redoubt ignore " + strings.Repeat("é", model.MaxNote+1), 0, untouched, hosts.AnswerNotDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newConversation(t, storetest.New(t, "sqlite"))
 			if c.of != 0 {
-				w.let(c.of)
+				w.setReplyPolicy(c.of)
 			}
 			path := ""
-			if c.thread != whole {
+			if c.thread != noThread {
 				path = "a.go"
 			}
-			w.says(scm.Comment{Author: c.author, Thread: c.thread, Path: path, Body: strings.ReplaceAll(c.body, "ID", fmt.Sprint(w.on.ID))})
+			w.addComment(scm.Comment{Author: c.author, Thread: c.thread, Path: path, Body: strings.ReplaceAll(c.body, "ID", fmt.Sprint(w.on.ID))})
 			same(t, "the decision", w.decision(w.on), c.want)
 			same(t, "about the other", w.decision(w.other), untouched)
 			if got := w.last(); (got != "") != (c.answer != "") || !strings.Contains(got, c.answer) {
@@ -194,15 +194,15 @@ func TestRepliesTriageFindings(t *testing.T) {
 func TestDecisionUpdatesCommitStatus(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
-		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore false_positive: a test"})
-		same(t, "one is left", w.told(), "acme/payments 1111 3 1")
-		w.says(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d acceptable_risk", w.other.ID)})
-		same(t, "none is left", w.told(), "acme/payments 1111 2")
+		w.addComment(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore false_positive: a test"})
+		same(t, "one is left", w.latestStatus(), "acme/payments 1111 3 1")
+		w.addComment(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d acceptable_risk", w.other.ID)})
+		same(t, "none is left", w.latestStatus(), "acme/payments 1111 2")
 		if !hosts.Resolved(w.host.comments[0].Body) {
 			t.Errorf("the comment is %q", w.host.comments[0].Body)
 		}
-		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt reopen"})
-		same(t, "again", w.told(), "acme/payments 1111 3 1")
+		w.addComment(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt reopen"})
+		same(t, "again", w.latestStatus(), "acme/payments 1111 3 1")
 	})
 }
 
@@ -211,7 +211,7 @@ func TestDecisionUpdatesCommitStatus(t *testing.T) {
 func TestRepliesAreProcessedOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
-		w.says(scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore no_time: later"})
+		w.addComment(scm.Comment{ID: "50", Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore no_time: later"})
 		before := w.triage(w.on)
 		at := len(w.host.comments) - 2
 		w.host.comments[at].Body = "/redoubt reopen"
@@ -222,17 +222,17 @@ func TestRepliesAreProcessedOnce(t *testing.T) {
 		same(t, "answers", len(w.host.replies), 1)
 
 		// the same id in another list of the host
-		w.says(scm.Comment{ID: "50", Author: "octocat", Body: fmt.Sprintf("/redoubt reopen #%d", w.on.ID)})
+		w.addComment(scm.Comment{ID: "50", Author: "octocat", Body: fmt.Sprintf("/redoubt reopen #%d", w.on.ID)})
 		same(t, "one of the conversation", w.triage(w.on).State, model.TriageReopened)
-		w.says(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore", Edited: true})
+		w.addComment(scm.Comment{Author: "octocat", Thread: "t1", Path: "a.go", Body: "/redoubt ignore", Edited: true})
 		same(t, "an edited one", w.triage(w.on).State, model.TriageReopened)
 		if !strings.Contains(w.last(), hosts.ErrEdited.Error()) {
 			t.Errorf("answered %q", w.last())
 		}
-		w.says(scm.Comment{Author: "renovate", Bot: true, Thread: "t1", Path: "a.go", Body: "/redoubt ignore"})
+		w.addComment(scm.Comment{Author: "renovate", Bot: true, Thread: "t1", Path: "a.go", Body: "/redoubt ignore"})
 		same(t, "answers", len(w.host.replies), 3)
 		for range 3 { // a person without write access gets one answer
-			w.says(scm.Comment{Author: "eve", Thread: "t1", Path: "a.go", Body: "/redoubt help"})
+			w.addComment(scm.Comment{Author: "eve", Thread: "t1", Path: "a.go", Body: "/redoubt help"})
 		}
 		same(t, "answers", len(w.host.replies), 4)
 	})
@@ -302,7 +302,7 @@ func TestFindingsOfForks(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newConversation(t, s)
 		w.host.open[0].Fork = true
-		w.says(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d", w.on.ID)})
+		w.addComment(scm.Comment{Author: "octocat", Body: fmt.Sprintf("/redoubt ignore #%d", w.on.ID)})
 		same(t, "the decision", w.triage(w.on).State, model.TriageUntriaged)
 	})
 }
@@ -311,10 +311,10 @@ func TestFindingsOfForks(t *testing.T) {
 // place, and no others.
 func TestAuditLogContainsDecidingReplies(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
-	w.says(scm.Comment{Author: "octocat", Thread: "t1", Body: "/redoubt ignore false_positive: a test"})
-	w.says(scm.Comment{Author: "octocat", Thread: "t1", Body: "/redoubt assign @vic"})
-	w.says(scm.Comment{Author: "octocat", Thread: "t1", Body: "/redoubt help"})
-	w.says(scm.Comment{Author: "eve", Thread: "t1", Body: "/redoubt reopen"})
+	w.addComment(scm.Comment{Author: "octocat", Thread: "t1", Body: "/redoubt ignore false_positive: a test"})
+	w.addComment(scm.Comment{Author: "octocat", Thread: "t1", Body: "/redoubt assign @vic"})
+	w.addComment(scm.Comment{Author: "octocat", Thread: "t1", Body: "/redoubt help"})
+	w.addComment(scm.Comment{Author: "eve", Thread: "t1", Body: "/redoubt reopen"})
 	var got []string
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		all, err := tx.AuditEvents(ctx, 0, 1000)

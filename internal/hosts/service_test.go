@@ -10,31 +10,31 @@ import (
 
 // Add creates a connection after its host was queried. Invalid input is a model.InvalidError.
 func (k *Service) Add(ctx context.Context, deploymentID int64, by model.Actor, c model.Connection, credential model.HostCredential) (model.Connection, error) {
-	keep, err := k.PrepareAdd(ctx, c, credential)
+	save, err := k.PrepareAdd(ctx, c, credential)
 	if err != nil {
 		return c, err
 	}
-	return k.commit(ctx, deploymentID, by, keep)
+	return k.commit(ctx, deploymentID, by, save)
 }
 
 // Remove deletes a connection and its webhooks at the host.
 func (k *Service) Remove(ctx context.Context, deploymentID int64, by model.Actor, id int64) error {
-	keep, err := k.PrepareRemove(ctx, deploymentID, id)
+	save, err := k.PrepareRemove(ctx, deploymentID, id)
 	if err != nil {
 		return err
 	}
-	_, err = k.commit(ctx, deploymentID, by, keep)
+	_, err = k.commit(ctx, deploymentID, by, save)
 	return err
 }
 
-// Take creates projects for the repositories whose names match globs. It returns model.ErrNotFound
+// CreateProjects creates projects for the repositories whose names match globs. It returns model.ErrNotFound
 // if none matches.
-func (k *Service) Take(ctx context.Context, deploymentID int64, by model.Actor, id int64, globs []string) (taken []model.Project, err error) {
+func (k *Service) CreateProjects(ctx context.Context, deploymentID int64, by model.Actor, id int64, globs []string) (projects []model.Project, err error) {
 	err = k.Store.Update(ctx, deploymentID, by, func(ctx context.Context, tx *store.Tx) error {
-		taken, err = tx.FollowRepositories(ctx, id, globs)
+		projects, err = tx.FollowRepositories(ctx, id, globs)
 		return err
 	})
-	return taken, err
+	return projects, err
 }
 
 // ChangeReplies changes the reply policy and the linked people of a connection. The host is queried
@@ -46,9 +46,9 @@ func (k *Service) ChangeReplies(ctx context.Context, deploymentID int64, by mode
 	}
 	people := maps.Clone(c.People)
 	change(&c.Replies, people)
-	keep, err := k.PrepareUpdate(ctx, deploymentID, id, model.ConnectionChange{Replies: &c.Replies, People: &people})
+	save, err := k.PrepareUpdate(ctx, deploymentID, id, model.ConnectionChange{Replies: &c.Replies, People: &people})
 	if err != nil {
 		return c, err
 	}
-	return k.commit(ctx, deploymentID, by, keep)
+	return k.commit(ctx, deploymentID, by, save)
 }

@@ -16,38 +16,38 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// shared contains the hosts of two deployments. Those of the first block until let is closed; that
+// shared contains the hosts of two deployments. Those of the first block until release is closed; that
 // of the other responds immediately.
 type shared struct {
 	slow, quick *fakeHost
-	let         chan struct{}
+	release     chan struct{}
 }
 
 func (shared) Forget(time.Time) {}
 
 func (s shared) Open(c model.Connection, _ model.HostCredential) (scm.Host, error) {
 	if strings.HasPrefix(c.BaseURL, "https://slow") {
-		return slowHost{s.slow, s.let}, nil
+		return slowHost{s.slow, s.release}, nil
 	}
 	return s.quick, nil
 }
 
-// slowHost blocks requests for change requests until let is closed.
+// slowHost blocks requests for change requests until release is closed.
 type slowHost struct {
 	*fakeHost
-	let chan struct{}
+	release chan struct{}
 }
 
 func (h slowHost) ChangeRequests(ctx context.Context, r model.Repository) ([]model.ChangeRequest, error) {
 	select {
-	case h.asked <- struct{}{}:
+	case h.blocked <- struct{}{}:
 	case <-ctx.Done():
 	}
-	<-h.let
+	<-h.release
 	return h.fakeHost.ChangeRequests(ctx, r)
 }
 
-func (h *fakeHost) told() int {
+func (h *fakeHost) statusCount() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.statuses)
@@ -57,8 +57,8 @@ func (h *fakeHost) told() int {
 func newShared(t *testing.T, s *store.Store, n int) (w *world, of shared, other model.Deployment) {
 	t.Helper()
 	w = newWorld(t, s)
-	of = shared{&fakeHost{asked: make(chan struct{}, 100)}, &fakeHost{}, make(chan struct{})}
-	of.quick.repositories = []model.Repository{told("1", "quick/app")}
+	of = shared{&fakeHost{blocked: make(chan struct{}, 100)}, &fakeHost{}, make(chan struct{})}
+	of.quick.repositories = []model.Repository{newRepository("1", "quick/app")}
 	c := w.keeper.Config
 	c.Hosts = of
 	w.keeper = hosts.New(c)
@@ -133,11 +133,11 @@ func TestSlowHostsDoNotBlockOtherDeployments(t *testing.T) {
 		w, of, other := newShared(t, s, 12)
 		w.scanAll(w.d.ID)
 		stop := w.work(store.StatusJob, queue.Kind{Work: queue.Do(w.keeper.ReportStatus), MaxRunning: 8, MaxPerDeployment: 4, MaxPerKey: 2})
-		defer func() { close(of.let); stop() }()
-		eventually(t, "the slow ones are asked", func() bool { return len(of.slow.asked) >= 4 })
+		defer func() { close(of.release); stop() }()
+		eventually(t, "the slow ones are asked", func() bool { return len(of.slow.blocked) >= 4 })
 		w.scanAll(other.ID)
-		eventually(t, "the other deployment's status is sent", func() bool { return of.quick.told() == 1 })
-		same(t, "slow ones asked at once", len(of.slow.asked), 4)
+		eventually(t, "the other deployment's status is sent", func() bool { return of.quick.statusCount() == 1 })
+		same(t, "slow ones asked at once", len(of.slow.blocked), 4)
 	})
 }
 
@@ -148,7 +148,7 @@ func TestSlowHostsUseQuarterOfWorkers(t *testing.T) {
 	w, of, other := newShared(t, s, 40)
 	of.quick.open = []model.ChangeRequest{{Number: 7, State: model.ChangeOpen, HeadCommit: first}}
 	stop := w.work(store.FollowJob, queue.Kind{Work: queue.Do(w.keeper.Follow), MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4})
-	defer func() { close(of.let); stop() }()
+	defer func() { close(of.release); stop() }()
 	eventually(t, "the slow ones are asked, and the other found", func() bool {
 		found := 0
 		w.must(s.View(t.Context(), other.ID, func(ctx context.Context, tx *store.Tx) error {
@@ -164,9 +164,9 @@ func TestSlowHostsUseQuarterOfWorkers(t *testing.T) {
 			found = len(list)
 			return err
 		}))
-		return found == 1 && len(of.slow.asked) >= 8
+		return found == 1 && len(of.slow.blocked) >= 8
 	})
-	same(t, "slow ones asked at once", len(of.slow.asked), 8)
+	same(t, "slow ones asked at once", len(of.slow.blocked), 8)
 }
 
 // TestSharedSlowHostDoesNotBlockOthers checks that at most four of ten deployments
@@ -180,13 +180,13 @@ func TestSharedSlowHostDoesNotBlockOthers(t *testing.T) {
 		w.add(d.ID, "https://slow0.example")
 	}
 	stop := w.work(store.FollowJob, queue.Kind{Work: queue.Do(w.keeper.Follow), MaxRunning: 32, MaxPerDeployment: 8, MaxPerKey: 4})
-	defer func() { close(of.let); stop() }()
+	defer func() { close(of.release); stop() }()
 	eventually(t, "the slow one is asked by four, and the other", func() bool {
 		of.quick.mu.Lock()
 		defer of.quick.mu.Unlock()
-		return len(of.quick.polled) == 1 && len(of.slow.asked) >= 4
+		return len(of.quick.polled) == 1 && len(of.slow.blocked) >= 4
 	})
-	same(t, "asked at once", len(of.slow.asked), 4)
+	same(t, "asked at once", len(of.slow.blocked), 4)
 }
 
 // timedHost records the deadlines of requests.
@@ -252,6 +252,6 @@ func TestUnavailableHostIsRetriedForOneDay(t *testing.T) {
 		w.must(w.s.ReleaseJob(t.Context(), j, 0))
 	}
 	w.host.down = nil
-	w.must(w.tell(w.claim()))
+	w.must(w.runStatusJob(w.claim()))
 	same(t, "statuses", len(w.host.statuses), 1)
 }

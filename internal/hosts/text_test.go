@@ -22,10 +22,10 @@ func TestUntrustedTextIsEscaped(t *testing.T) {
 	if m, found := markOf(text); m != (mark{lineage: 7, of: here}) || !found {
 		t.Errorf("the mark says %v, %v in %s", m, found, text)
 	}
-	said := text[:strings.Index(text, "[View finding")]
+	comment := text[:strings.Index(text, "[View finding")]
 	for _, bad := range []string{"@ada ", "](", " <img", " **bold", "https:/", "#1", "!2", "www.evil", "\x1b", "\n# "} {
-		if strings.Contains(strings.ReplaceAll(said, "`r'<!-- redoubt:lineage:1 -->'@ada`", ""), bad) {
-			t.Errorf("the comment says %q: %s", bad, said)
+		if strings.Contains(strings.ReplaceAll(comment, "`r'<!-- redoubt:lineage:1 -->'@ada`", ""), bad) {
+			t.Errorf("the comment says %q: %s", bad, comment)
 		}
 	}
 	if len([]rune(text)) > 4000 {

@@ -21,12 +21,12 @@ import (
 
 // tickets are the issues of a fake host, by number from 1.
 type tickets struct {
-	drafts []scm.Draft
-	closed map[int]bool
-	lost   bool             // the response to a creation is lost
-	asked  []string         // keys of the requested issues
-	odd    map[string]error // errors of requests for an issue, by key
-	search error            // error of searches
+	drafts    []scm.Draft
+	closed    map[int]bool
+	lost      bool             // the response to a creation is lost
+	requested []string         // keys of the requested issues
+	failures  map[string]error // errors of requests for an issue, by key
+	search    error            // error of searches
 }
 
 func (h *fakeHost) Repository(_ context.Context, hostID string) (model.Repository, error) {
@@ -66,8 +66,8 @@ func (h *fakeHost) FindTicket(_ context.Context, _, marker string, _ time.Time) 
 }
 
 func (h *fakeHost) Ticket(_ context.Context, _, key string) (scm.Ticket, error) {
-	h.issues.asked = append(h.issues.asked, key)
-	if err := cmp.Or(h.down, h.issues.odd[key]); err != nil {
+	h.issues.requested = append(h.issues.requested, key)
+	if err := cmp.Or(h.down, h.issues.failures[key]); err != nil {
 		return scm.Ticket{}, err
 	}
 	for i := range h.issues.drafts {
@@ -332,20 +332,20 @@ func TestFailedTicketDoesNotBlockOthers(t *testing.T) {
 			w.host.issues.drafts = append(w.host.issues.drafts, scm.Draft{})
 		}
 		later := storetest.Epoch.Add(365 * 24 * time.Hour)
-		w.host.issues.odd = map[string]error{"1": model.ErrUnavailable, "2": errors.New("it answers something else")}
+		w.host.issues.failures = map[string]error{"1": model.ErrUnavailable, "2": errors.New("it answers something else")}
 		w.must(w.keeper.FollowTickets(t.Context(), w.d, c, later))
 		same(t, "behind two that are odd", w.ticket(last.ID).State, model.TicketOpen)
 
-		w.host.down, w.host.issues.asked = model.ErrUnavailable, nil
+		w.host.down, w.host.issues.requested = model.ErrUnavailable, nil
 		if err := w.keeper.FollowTickets(t.Context(), w.d, c, later); !errors.Is(err, model.ErrUnavailable) {
 			t.Errorf("of a host that is down: %v", err)
 		}
-		if n := len(w.host.issues.asked); n == 0 || n >= 9 {
+		if n := len(w.host.issues.requested); n == 0 || n >= 9 {
 			t.Errorf("a host that is down is asked %d times", n)
 		}
-		w.host.down, w.host.issues.asked = &model.BusyError{Text: "wait"}, nil
-		if err := w.keeper.FollowTickets(t.Context(), w.d, c, later); err == nil || len(w.host.issues.asked) != 1 {
-			t.Errorf("of a host that asks to wait: %v, asked %d times", err, len(w.host.issues.asked))
+		w.host.down, w.host.issues.requested = &model.BusyError{Text: "wait"}, nil
+		if err := w.keeper.FollowTickets(t.Context(), w.d, c, later); err == nil || len(w.host.issues.requested) != 1 {
+			t.Errorf("of a host that asks to wait: %v, asked %d times", err, len(w.host.issues.requested))
 		}
 	})
 }

@@ -19,9 +19,9 @@ import (
 // knownInStatus matches the numbers and names in the text of a status.
 var knownInStatus = regexp.MustCompile(`\b(\d+|semgrep)\b`)
 
-// told sends queued reports and returns the newest status: project, commit, state, and the numbers
+// latestStatus sends queued reports and returns the newest status: project, commit, state, and the numbers
 // and names in its text.
-func (w *world) told() string {
+func (w *world) latestStatus() string {
 	w.t.Helper()
 	w.host.statuses = nil
 	for {
@@ -30,7 +30,7 @@ func (w *world) told() string {
 		if j == nil {
 			break
 		}
-		err = w.tell(*j)
+		err = w.runStatusJob(*j)
 		if wait := (queue.WaitError{}); errors.As(err, &wait) {
 			err = w.s.ReleaseJob(w.t.Context(), *j, wait.Wait)
 		}
@@ -40,8 +40,8 @@ func (w *world) told() string {
 		return ""
 	}
 	text, _, _ := strings.Cut(w.host.statuses[len(w.host.statuses)-1], " https:")
-	said := strings.SplitN(text, " ", 4)
-	return strings.Join(append(said[:3], knownInStatus.FindAllString(said[3], -1)...), " ")
+	parts := strings.SplitN(text, " ", 4)
+	return strings.Join(append(parts[:3], knownInStatus.FindAllString(parts[3], -1)...), " ")
 }
 
 // run enqueues a run of the branch.
@@ -75,16 +75,16 @@ func TestCommitStatusIsPendingDuringRun(t *testing.T) {
 		w := newWorld(t, s)
 		w.connect()
 		w.run(first)
-		same(t, "queued", w.told(), "acme/payments 1111 1")
+		same(t, "queued", w.latestStatus(), "acme/payments 1111 1")
 		w.scanBy("lockfiles", "refs/heads/fix", first)
-		same(t, "with its dependencies", w.told(), "acme/payments 1111 1")
+		same(t, "with its dependencies", w.latestStatus(), "acme/payments 1111 1")
 		w.scanBy("semgrep", "refs/heads/fix", first, w.find("rule-a", 4))
 		w.end(model.RunOutcome{State: model.RunDone, ScanID: w.newestScan()})
-		same(t, "ended", w.told(), "acme/payments 1111 3 1")
+		same(t, "ended", w.latestStatus(), "acme/payments 1111 3 1")
 		w.run(second)
 		w.scanBy("lockfiles", "refs/heads/fix", second)
 		w.end(model.RunOutcome{State: model.RunFailed, Failure: model.RunScanner, Reason: "exit code 7"})
-		same(t, "failed", w.told(), "acme/payments 2222 4 7")
+		same(t, "failed", w.latestStatus(), "acme/payments 2222 4 7")
 	})
 }
 
@@ -96,15 +96,15 @@ func TestCommitStatusWaitsForSourcesOfParent(t *testing.T) {
 		w.connect()
 		w.scanBy("lockfiles", "refs/heads/fix", first)
 		w.scanBy("semgrep", "refs/heads/fix", first)
-		same(t, "both", w.told(), "acme/payments 1111 2")
+		same(t, "both", w.latestStatus(), "acme/payments 1111 2")
 		w.now = storetest.Epoch
 		w.scanBy("lockfiles", "refs/heads/fix", second)
-		same(t, "one of two", w.told(), "acme/payments 2222 1 semgrep")
+		same(t, "one of two", w.latestStatus(), "acme/payments 2222 1 semgrep")
 		w.scanBy("semgrep", "refs/heads/fix", second, w.find("rule-a", 4))
-		same(t, "both", w.told(), "acme/payments 2222 3 1")
+		same(t, "both", w.latestStatus(), "acme/payments 2222 3 1")
 		w.scanBy("lockfiles", "refs/heads/fix", third)
 		w.now = storetest.Epoch.Add(time.Hour)
-		same(t, "that the other never came", w.told(), "acme/payments 3333 2")
+		same(t, "that the other never came", w.latestStatus(), "acme/payments 3333 2")
 	})
 }
 
@@ -119,17 +119,17 @@ func TestRunDoesNotReplaceBuildScan(t *testing.T) {
 		w.scanBy("lockfiles", "refs/heads/fix", first)
 		w.end(model.RunOutcome{State: model.RunDone, ScanID: w.newestScan()})
 		w.scanBy("semgrep", "refs/heads/fix", first)
-		w.told()
+		w.latestStatus()
 		w.run(second)
 		w.scanBy("lockfiles", "refs/heads/fix", second)
 		w.end(model.RunOutcome{State: model.RunDone, ScanID: w.newestScan()})
-		same(t, "without the build", w.told(), "acme/payments 2222 1 semgrep")
+		same(t, "without the build", w.latestStatus(), "acme/payments 2222 1 semgrep")
 		w.scanBy("semgrep", "refs/heads/fix", second, w.find("rule-a", 4))
-		same(t, "with it", w.told(), "acme/payments 2222 3 1")
+		same(t, "with it", w.latestStatus(), "acme/payments 2222 3 1")
 		w.scanBy("semgrep", "refs/heads/fix", third)
 		w.run(third)
 		w.end(model.RunOutcome{State: model.RunDone})
-		same(t, "without what only runs brought", w.told(), "acme/payments 3333 2")
+		same(t, "without what only runs brought", w.latestStatus(), "acme/payments 3333 2")
 	})
 }
 
@@ -144,24 +144,24 @@ func TestStatusWaitsForChangeRequestScan(t *testing.T) {
 		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix", FetchRef: "refs/pull/3/head", UpdatedAt: w.now}}
 		w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
 		w.scanBy("semgrep", "refs/pull/3/merge", first)
-		same(t, "its own", w.told(), "acme/payments 1111 2")
+		same(t, "its own", w.latestStatus(), "acme/payments 1111 2")
 		w.scanBy("semgrep", "refs/heads/fix", second)
-		same(t, "its branch, before the host told of the head", w.told(), waits)
+		same(t, "its branch, before the host told of the head", w.latestStatus(), waits)
 		w.host.open[0].HeadCommit, w.host.open[0].UpdatedAt = second, w.now.Add(time.Second)
 		w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
-		same(t, "its branch", w.told(), waits)
+		same(t, "its branch", w.latestStatus(), waits)
 		w.scanBy("semgrep", "refs/pull/3/merge", second)
-		same(t, "its own", w.told(), "acme/payments 2222 2")
+		same(t, "its own", w.latestStatus(), "acme/payments 2222 2")
 
 		w.host.open = append(w.host.open, model.ChangeRequest{Number: 4, State: model.ChangeOpen, HeadCommit: third, HeadRef: "more", FetchRef: "refs/pull/4/head", UpdatedAt: w.now})
 		w.scanBy("semgrep", "refs/heads/more", third)
 		const waitsToo = "acme/payments 3333 1 4 semgrep"
-		same(t, "a new one, as those before it", w.told(), "")
+		same(t, "a new one, as those before it", w.latestStatus(), "")
 		w.scanBy("lockfiles", "refs/heads/more", third)
-		same(t, "a new one, known by then", w.told(), waitsToo)
+		same(t, "a new one, known by then", w.latestStatus(), waitsToo)
 		w.now = storetest.Epoch.Add(time.Hour)
 		w.scanBy("lockfiles", "refs/heads/more", third)
-		same(t, "that it never came", w.told(), "acme/payments 3333 2")
+		same(t, "that it never came", w.latestStatus(), "acme/payments 3333 2")
 	})
 }
 
@@ -172,7 +172,7 @@ func TestStatusCoversAllRefsOfCommit(t *testing.T) {
 		w.connect()
 		w.scanBy("semgrep", "refs/heads/fix", first, w.find("rule-a", 4))
 		w.scanBy("semgrep", "refs/heads/release", first)
-		same(t, "the status", w.told(), "acme/payments 1111 3 1")
+		same(t, "the status", w.latestStatus(), "acme/payments 1111 3 1")
 	})
 }
 
@@ -184,10 +184,10 @@ func TestFixOnOtherRefDoesNotResolveComment(t *testing.T) {
 		w.connect()
 		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
 		w.scanBy("semgrep", "refs/heads/fix", first, w.find("rule-a", 4))
-		w.told()
+		w.latestStatus()
 		before := len(w.host.comments)
 		w.scanBy("semgrep", "refs/heads/release", first)
-		w.told()
+		w.latestStatus()
 		for _, c := range w.host.comments {
 			if hosts.Resolved(c.Body) || len(w.host.comments) != before {
 				t.Errorf("a comment is %s", c.Body)
@@ -206,14 +206,14 @@ func TestCommentsAreIdentifiedByID(t *testing.T) {
 		a := w.find("rule-a", 4)
 		w.host.cut = model.ErrUnavailable
 		j := w.scan(first, a)
-		if err := w.tell(j); err == nil {
+		if err := w.runStatusJob(j); err == nil {
 			t.Fatal("a lost answer is none")
 		}
 		w.host.cut = nil
-		w.must(w.tell(j))
+		w.must(w.runStatusJob(j))
 		same(t, "comments after a lost answer", len(w.host.comments), 2)
 		listed := w.host.listed
-		w.must(w.tell(w.scan(first, a)))
+		w.must(w.runStatusJob(w.scan(first, a)))
 		same(t, "comments, told again", len(w.host.comments), 2)
 		same(t, "lists of comments", w.host.listed, listed)
 	})
@@ -227,7 +227,7 @@ func TestOneServerWritesToChangeRequest(t *testing.T) {
 		c := w.connect()
 		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first, HeadRef: "fix"}}
 		w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
-		w.told()
+		w.latestStatus()
 		claim := func(want bool) {
 			w.update(func(ctx context.Context, tx *store.Tx) error {
 				r, err := tx.RepositoryByHostID(ctx, c.ID, "1")
@@ -241,7 +241,7 @@ func TestOneServerWritesToChangeRequest(t *testing.T) {
 		}
 		claim(true)
 		claim(false)
-		err := w.tell(w.scan(first, w.find("rule-a", 4)))
+		err := w.runStatusJob(w.scan(first, w.find("rule-a", 4)))
 		if wait := (queue.WaitError{}); !errors.As(err, &wait) || len(w.host.comments) != 0 {
 			t.Errorf("while another writes: %v, %+v", err, w.host.comments)
 		}
@@ -261,8 +261,8 @@ func TestOneJobReportsPerCommit(t *testing.T) {
 		if j, err := storetest.Claim(t.Context(), s, time.Minute, store.StatusJob); j != nil || err != nil {
 			t.Fatalf("while an older one tells: %+v, %v", j, err)
 		}
-		w.must(w.tell(older))
-		w.must(w.tell(w.claim()))
+		w.must(w.runStatusJob(older))
+		w.must(w.runStatusJob(w.claim()))
 		if j, err := storetest.Claim(t.Context(), s, time.Minute, store.StatusJob); j != nil || err != nil {
 			t.Errorf("two wait: %+v, %v", j, err)
 		}
@@ -277,7 +277,7 @@ func TestHostRetryAfterIsHonored(t *testing.T) {
 	w.connect()
 	w.host.down = &model.BusyError{Text: "slow down", Wait: 7 * time.Minute}
 	for _, commit := range []string{first, second} {
-		err := w.tell(w.scan(commit))
+		err := w.runStatusJob(w.scan(commit))
 		if wait := (queue.WaitError{}); !errors.As(err, &wait) || wait.Wait != 7*time.Minute {
 			t.Errorf("busy: %v", err)
 		}

@@ -78,7 +78,7 @@ func TestWebhooksAreAcceptedOnceAndProcessed(t *testing.T) {
 		secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
 		w.must(err)
 		w.host.open = []model.ChangeRequest{{Number: 3, State: model.ChangeOpen, HeadCommit: first}}
-		for _, told := range [][2]string{
+		for _, webhook := range [][2]string{
 			{"pull_request", `{"number":3,"repository":{"id":1}}`},
 			{"pull_request", `{"number":4,"repository":{"id":1}}`},
 			{"push", `{"ref":"refs/heads/trunk","after":"` + first + `","repository":{"id":1}}`},
@@ -86,14 +86,14 @@ func TestWebhooksAreAcceptedOnceAndProcessed(t *testing.T) {
 			{"push", `{"ref":"refs/heads/trunk","after":"` + first + `","repository":{"id":77}}`},
 			{"star", `{"repository":{"id":1}}`},
 		} {
-			w.must(w.send(w.d.ID, c.ID, secret, told[0], told[1]))
+			w.must(w.send(w.d.ID, c.ID, secret, webhook[0], webhook[1]))
 		}
 		same(t, "what is to be scanned", append(w.proposed, w.pushed...), []string{"acme/payments#3 1111", "acme/payments trunk 1111"})
 		same(t, "what came of it", w.outcomes(c), []string{
 			"star: no action required", "push: the repository is not a project", "push: the repository is not a project", "push: push to trunk",
 			"pull_request: not found", "pull_request: change request 3 is open",
 		})
-		w.host.repositories = append(w.host.repositories, told("9", "acme/new"))
+		w.host.repositories = append(w.host.repositories, newRepository("9", "acme/new"))
 		w.must(w.send(w.d.ID, c.ID, secret, "repository", `{"action":"created","repository":{"id":9}}`))
 		same(t, "a new repository", w.projects(), []string{"acme/new", "acme/payments", "acme/web"})
 
@@ -116,7 +116,7 @@ func TestWebhooksAreAcceptedOnceAndProcessed(t *testing.T) {
 }
 
 // flood sends n webhooks to the service and runs no jobs.
-func (w *world) flood(c model.Connection, secret string, n int, event string, body func(i int) string) (taken int, err error) {
+func (w *world) flood(c model.Connection, secret string, n int, event string, body func(i int) string) (accepted int, err error) {
 	w.t.Helper()
 	for i := range n {
 		text := body(i)
@@ -128,11 +128,11 @@ func (w *world) flood(c model.Connection, secret string, n int, event string, bo
 		r.Header.Set("X-Gitea-Event", event)
 		r.Header.Set("X-Gitea-Signature", hex.EncodeToString(mac.Sum(nil)))
 		if err := w.keeper.Routes()[0].Handle(httptest.NewRecorder(), r, auth.Caller{}); err != nil {
-			return taken, err
+			return accepted, err
 		}
-		taken++
+		accepted++
 	}
-	return taken, nil
+	return accepted, nil
 }
 
 // hearings returns the number of queued webhook jobs.
@@ -204,9 +204,9 @@ func TestPendingWebhooksAreBounded(t *testing.T) {
 			}
 			return nil
 		})
-		taken, err := w.flood(c, secret, 3, "pull_request", func(i int) string { return fmt.Sprintf(`{"number":%d,"repository":{"id":1}}`, 3+i) })
-		if busy, is := errors.AsType[*model.BusyError](err); taken != 1 || !is || busy.Wait <= 0 {
-			t.Errorf("%d are taken, %v", taken, err)
+		accepted, err := w.flood(c, secret, 3, "pull_request", func(i int) string { return fmt.Sprintf(`{"number":%d,"repository":{"id":1}}`, 3+i) })
+		if busy, is := errors.AsType[*model.BusyError](err); accepted != 1 || !is || busy.Wait <= 0 {
+			t.Errorf("%d are taken, %v", accepted, err)
 		}
 		_, err = w.flood(c, secret, 1, "pull_request", func(int) string { return `{"again":1,"number":3,"repository":{"id":1}}` })
 		w.must(err)
@@ -217,7 +217,7 @@ func TestPendingWebhooksAreBounded(t *testing.T) {
 		w.must(err)
 		secret, err = w.keeper.Vault.OpenWebhook(w.d.ID, another)
 		w.must(err)
-		if taken, err := w.flood(another, secret, 1, "pull_request", func(int) string { return `{"number":3,"repository":{"id":1}}` }); taken != 1 {
+		if accepted, err := w.flood(another, secret, 1, "pull_request", func(int) string { return `{"number":3,"repository":{"id":1}}` }); accepted != 1 {
 			t.Errorf("a webhook of another connection: %v", err)
 		}
 	})

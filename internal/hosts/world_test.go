@@ -34,7 +34,7 @@ type fakeHost struct {
 	scm.Host
 	mu           sync.Mutex
 	slow         chan struct{} // if set, SetStatus blocks until it is closed
-	asked        chan struct{} // receives the blocked requests
+	blocked      chan struct{} // receives the blocked requests
 	down         error         // error of all requests
 	cut          error         // error in place of the response to a comment
 	listed       int           // number of listings of comments
@@ -75,8 +75,8 @@ func (h *fakeHost) Who(context.Context) (scm.Account, error) {
 	return scm.Account{ID: "1", Login: "Bot"}, h.down
 }
 
-func (h *fakeHost) Repositories(_ context.Context, take func([]model.Repository) error) error {
-	return errors.Join(h.down, take(h.repositories))
+func (h *fakeHost) Repositories(_ context.Context, handle func([]model.Repository) error) error {
+	return errors.Join(h.down, handle(h.repositories))
 }
 
 func (h *fakeHost) Branch(_ context.Context, r model.Repository, name string) (string, error) {
@@ -106,7 +106,7 @@ func (h *fakeHost) ChangeRequest(_ context.Context, _ model.Repository, number i
 
 func (h *fakeHost) SetStatus(_ context.Context, r model.Repository, commit string, s scm.Status) error {
 	if h.slow != nil {
-		h.asked <- struct{}{}
+		h.blocked <- struct{}{}
 		<-h.slow
 	}
 	h.mu.Lock()
@@ -218,7 +218,7 @@ func newWorld(t *testing.T, s *store.Store) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{now: storetest.Epoch.Add(24 * time.Hour), t: t, s: s, d: storetest.Deployment(t, s), host: &fakeHost{repositories: []model.Repository{told("1", "acme/payments"), told("2", "acme/web"), told("3", "other/x")}}}
+	w := &world{now: storetest.Epoch.Add(24 * time.Hour), t: t, s: s, d: storetest.Deployment(t, s), host: &fakeHost{repositories: []model.Repository{newRepository("1", "acme/payments"), newRepository("2", "acme/web"), newRepository("3", "other/x")}}}
 	w.keeper = hosts.New(hosts.Config{
 		Store: s, Vault: scm.NewVault(sealer), Hosts: w.host, Clock: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler),
 		PublicURL: func() string { return "https://redoubt.example" }, Instance: "1b9ff0c2d4a55e77",
@@ -230,7 +230,7 @@ func newWorld(t *testing.T, s *store.Store) *world {
 	return w
 }
 
-func told(id, name string) model.Repository {
+func newRepository(id, name string) model.Repository {
 	return model.Repository{HostID: id, FullName: name, DefaultBranch: "trunk", CloneURL: "https://git.example/" + name + ".git"}
 }
 
@@ -373,8 +373,8 @@ func (w *world) newestScan() (id int64) {
 	return id
 }
 
-// tell runs the job.
-func (w *world) tell(j model.Job) error {
+// runStatusJob runs the job.
+func (w *world) runStatusJob(j model.Job) error {
 	w.t.Helper()
 	_, _, err := queue.Do(w.keeper.ReportStatus)(w.t.Context(), j)
 	if err == nil {

@@ -127,9 +127,9 @@ func TestResponsesHaveRateLimitHeaders(t *testing.T) {
 	if !ok || busy.Wait != 2*time.Second || h.Get("RateLimit-Remaining") != "0" {
 		t.Errorf("one too many: %v, %v", h, err)
 	}
-	told := http.Header{}
-	if RetryAfter(told, 1500*time.Millisecond); told.Get("Retry-After") != "2" {
-		t.Errorf("a wait is returned as %v", told)
+	header := http.Header{}
+	if RetryAfter(header, 1500*time.Millisecond); header.Get("Retry-After") != "2" {
+		t.Errorf("a wait is returned as %v", header)
 	}
 }
 

@@ -10,12 +10,12 @@ import (
 // TestSmallUploadsAreStoredFirst checks that small uploads are stored before large ones.
 func TestSmallUploadsAreStoredFirst(t *testing.T) {
 	intake := &Intake{Each: 1 << 30, All: 1 << 30}
-	room := intake.Reserve()
-	defer room.Release()
-	if err := room.Add(1 << 20); err != nil || room.Long() {
+	reservation := intake.Reserve()
+	defer reservation.Release()
+	if err := reservation.Add(1 << 20); err != nil || reservation.Long() {
 		t.Errorf("a small upload waits for others, %v", err)
 	}
-	if err := room.Build(8 << 20); err != nil || !room.Long() {
+	if err := reservation.Build(8 << 20); err != nil || !reservation.Long() {
 		t.Errorf("a large upload is stored as a small one, %v", err)
 	}
 }
@@ -24,22 +24,22 @@ func TestSmallUploadsAreStoredFirst(t *testing.T) {
 // Memory for contents does not count against the limit of a request.
 func TestIntakeLimits(t *testing.T) {
 	intake := &Intake{Each: 4, All: 6}
-	room := intake.Reserve()
-	if err := room.Build(5); err != nil {
+	reservation := intake.Reserve()
+	if err := reservation.Build(5); err != nil {
 		t.Errorf("memory: %v", err)
 	}
-	if err := room.Add(1); err != nil {
+	if err := reservation.Add(1); err != nil {
 		t.Errorf("as much as all may take: %v", err)
 	}
-	room.Release()
-	if err := room.Build(6); err != nil {
+	reservation.Release()
+	if err := reservation.Build(6); err != nil {
 		t.Errorf("as much memory as all may take: %v", err)
 	}
 	other := intake.Reserve()
-	if err := room.of.Reserve().Add(1); !errors.Is(err, model.ErrUnavailable) {
+	if err := reservation.of.Reserve().Add(1); !errors.Is(err, model.ErrUnavailable) {
 		t.Errorf("one byte more: %v", err)
 	}
-	room.Release()
+	reservation.Release()
 	if err := other.Build(5); err != nil {
 		t.Error(err)
 	}

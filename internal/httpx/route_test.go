@@ -29,11 +29,11 @@ func TestRouteTablesAreComplete(t *testing.T) {
 			for _, fault := range r.Faults() {
 				t.Errorf("%s: %s", table, fault)
 			}
-			place := r.Method + " " + r.Pattern
-			if before, twice := seen[place]; twice && place != "GET /login" { // pages serve it, except for scanners
-				t.Errorf("%s is in %s and in %s", place, before, table)
+			route := r.Method + " " + r.Pattern
+			if before, twice := seen[route]; twice && route != "GET /login" { // pages serve it, except for scanners
+				t.Errorf("%s is in %s and in %s", route, before, table)
 			}
-			seen[place] = table
+			seen[route] = table
 		}
 	}
 }

@@ -121,8 +121,8 @@ func TestReaderRetriesFailedBackgroundFeed(t *testing.T) {
 // budget.
 func TestBodiesAreCachedInBackground(t *testing.T) {
 	for name, c := range map[string]struct {
-		room  int64
-		fetch bool // whether an old page still reads from the store
+		cacheSize int64
+		fetch     bool // whether an old page still reads from the store
 	}{"all": {1 << 20, false}, "some": {48 << 10, true}, "none": {0, true}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -131,20 +131,20 @@ func TestBodiesAreCachedInBackground(t *testing.T) {
 				for id := range int64(100) {
 					add(w, `"rule_message":"`+strings.Repeat("x", 1000)+`"`, id+1)
 				}
-				x := New(&bodiless{w}, Options{BodyCache: c.room})
+				x := New(&bodiless{w}, Options{BodyCache: c.cacheSize})
 				running(t, x)
 				v := view(t, x)
 				time.Sleep(2 * taskInterval)
 				synctest.Wait()
 				w.bodyReads = 0
-				if ids(t, v, 0, 10); (w.bodyReads > 0) != (c.room == 0) {
+				if ids(t, v, 0, 10); (w.bodyReads > 0) != (c.cacheSize == 0) {
 					t.Errorf("the newest page read %d bodies from the store", w.bodyReads)
 				}
 				if ids(t, v, 9, 10); (w.bodyReads > 0) != c.fetch {
 					t.Errorf("the oldest page read %d bodies from the store", w.bodyReads)
 				}
-				if used := x.bodies.inUse(); used > c.room {
-					t.Errorf("%d bytes of bodies are in memory, %d may be", used, c.room)
+				if used := x.bodies.inUse(); used > c.cacheSize {
+					t.Errorf("%d bytes of bodies are in memory, %d may be", used, c.cacheSize)
 				}
 			})
 		})
@@ -154,14 +154,14 @@ func TestBodiesAreCachedInBackground(t *testing.T) {
 // bodiless is a source whose complete feed omits bodies, as the store's does.
 type bodiless struct{ *world }
 
-func (s *bodiless) Feed(ctx context.Context, id, since int64, take func(*model.Batch) error) (int64, bool, error) {
+func (s *bodiless) Feed(ctx context.Context, id, since int64, handle func(*model.Batch) error) (int64, bool, error) {
 	return s.world.Feed(ctx, id, since, func(b *model.Batch) error {
 		for i := range b.Findings {
 			if since == 0 {
 				b.Findings[i].Body = nil
 			}
 		}
-		return take(b)
+		return handle(b)
 	})
 }
 
@@ -196,7 +196,7 @@ func TestLeastRecentlyUsedDeploymentsAreEvicted(t *testing.T) {
 	x := New(everywhere{w}, Options{
 		BodyCache: 1 << 20, Checkpoints: Checkpoints{Dir: dir, Registry: w}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
-	ask := func(id int64) *View {
+	request := func(id int64) *View {
 		t.Helper()
 		v, err := x.Deployment(t.Context(), id)
 		if err != nil {
@@ -204,12 +204,12 @@ func TestLeastRecentlyUsedDeploymentsAreEvicted(t *testing.T) {
 		}
 		return v
 	}
-	first := ask(1)
+	first := request(1)
 	x.memory = 5 * first.d.footprint() / 2 // space for two deployments
 	for id := range int64(4) {
-		ask(id + 1)
+		request(id + 1)
 	}
-	ask(2)
+	request(2)
 	x.evict(t.Context())
 	if x.known(1) != nil || x.known(3) != nil || x.known(2) == nil || x.known(4) == nil {
 		t.Errorf("deployments 2 and 4 were asked for last; there are %v", x.deployments)
@@ -221,7 +221,7 @@ func TestLeastRecentlyUsedDeploymentsAreEvicted(t *testing.T) {
 		t.Errorf("it still follows: %v", err)
 	}
 	loads := x.loads.Load()
-	if got := ids(t, ask(1), 0, 400); len(got) != 300 || x.loads.Load() != loads {
+	if got := ids(t, request(1), 0, 400); len(got) != 300 || x.loads.Load() != loads {
 		t.Errorf("after another request it has %d findings of 300, rebuilt: %v\n%s", len(got), x.loads.Load() != loads, &log)
 	}
 	x.memory = 1
@@ -229,7 +229,7 @@ func TestLeastRecentlyUsedDeploymentsAreEvicted(t *testing.T) {
 	if n := len(x.loaded()); n != 1 || x.known(1) == nil {
 		t.Errorf("%d are in memory, want the one that was asked for last", n)
 	}
-	if again := x.known(1); !again.retire(t.Context()) || again.retire(t.Context()) {
+	if loaded := x.known(1); !loaded.retire(t.Context()) || loaded.retire(t.Context()) {
 		t.Error("it did not leave memory once")
 	}
 	if used := x.bodies.inUse(); used != 0 {

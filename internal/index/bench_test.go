@@ -32,21 +32,21 @@ func (s *bulk) Bodies(_ context.Context, _ int64, ids []int64) (map[int64][]byte
 	return nil, fmt.Errorf("%d bodies are not in memory", len(ids))
 }
 
-func (s *bulk) Feed(_ context.Context, _, since int64, take func(*model.Batch) error) (int64, bool, error) {
+func (s *bulk) Feed(_ context.Context, _, since int64, handle func(*model.Batch) error) (int64, bool, error) {
 	if since > 0 {
 		for _, b := range s.extra {
-			if err := take(b); err != nil {
+			if err := handle(b); err != nil {
 				return 0, false, err
 			}
 		}
 		return s.version, false, nil
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
-	if err := take(bulkDictionaries(rnd, s.n)); err != nil {
+	if err := handle(bulkDictionaries(rnd, s.n)); err != nil {
 		return 0, false, err
 	}
 	for at := 0; at < s.n; at += 1000 {
-		if err := take(bulkFindings(rnd, at, min(at+1000, s.n))); err != nil {
+		if err := handle(bulkFindings(rnd, at, min(at+1000, s.n))); err != nil {
 			return 0, false, err
 		}
 	}
@@ -281,6 +281,6 @@ func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
 		v = bulkView(b, n)
 	}
-	held := v.d.x.Stats()
-	b.ReportMetric(float64(held.Bytes-held.BodyBytes)/n, "B/finding")
+	stats := v.d.x.Stats()
+	b.ReportMetric(float64(stats.Bytes-stats.BodyBytes)/n, "B/finding")
 }

@@ -44,8 +44,8 @@ func BenchmarkCheckpoint(b *testing.B) {
 			})
 			b.Run("read", func(b *testing.B) {
 				for b.Loop() {
-					again := New(&bulk{n: n, version: 1}, options)
-					if _, err := again.Deployment(b.Context(), tenant); err != nil || again.loads.Load() > 0 {
+					restored := New(&bulk{n: n, version: 1}, options)
+					if _, err := restored.Deployment(b.Context(), tenant); err != nil || restored.loads.Load() > 0 {
 						b.Fatal(err, "the checkpoint was not read")
 					}
 				}

@@ -21,7 +21,7 @@ type deletable struct {
 	*world
 
 	deleted atomic.Bool
-	kept    int // number of stored checkpoints
+	stored  int // number of stored checkpoints
 }
 
 func (s *deletable) Version(ctx context.Context, id int64) (int64, error) {
@@ -39,7 +39,7 @@ func (s *deletable) Versions(ctx context.Context, ids []int64) (map[int64]int64,
 }
 
 func (s *deletable) RecordCheckpoint(ctx context.Context, id int64, checkpoint string, version int64, forget []string) error {
-	s.kept++
+	s.stored++
 	if s.deleted.Load() {
 		return model.ErrNotFound
 	}
@@ -82,8 +82,8 @@ func TestDeletedDeploymentIsRemoved(t *testing.T) {
 				if n, used := len(x.loaded()), x.bodies.inUse(); n > 0 || used > 0 || len(x.saved) > 0 {
 					t.Errorf("%d deployments are in memory, with %d bytes of bodies and %d notes of files", n, used, len(x.saved))
 				}
-				if left, _ := filepath.Glob(filepath.Join(w.dir, "*")); len(left) > 0 || s.kept != c.written {
-					t.Errorf("left over: %v; written %d times", left, s.kept)
+				if left, _ := filepath.Glob(filepath.Join(w.dir, "*")); len(left) > 0 || s.stored != c.written {
+					t.Errorf("left over: %v; written %d times", left, s.stored)
 				}
 				if got := ids(t, v, 0, 100); len(got) != 11 {
 					t.Errorf("who had a view sees %d findings of 11", len(got))
@@ -107,8 +107,8 @@ func TestDeploymentDeletedDuringCheckpointWrite(t *testing.T) {
 	view(t, x)
 	s.deleted.Store(true)
 	x.Save(t.Context())
-	if left, _ := filepath.Glob(filepath.Join(c.dir, "*")); len(left) > 0 || s.kept != 1 || len(x.loaded()) > 0 {
-		t.Errorf("left over: %v; the store was told %d times of it; in memory: %d", left, s.kept, len(x.loaded()))
+	if left, _ := filepath.Glob(filepath.Join(c.dir, "*")); len(left) > 0 || s.stored != 1 || len(x.loaded()) > 0 {
+		t.Errorf("left over: %v; the store was told %d times of it; in memory: %d", left, s.stored, len(x.loaded()))
 	}
 }
 
@@ -186,9 +186,9 @@ func (unanswered) HasCheckpoint(context.Context, int64, string) (bool, error) {
 func TestUnreadableCheckpointIsRetained(t *testing.T) {
 	c := newCheckpointed(t)
 	c.save()
-	whole := c.bytes()
+	original := c.bytes()
 	view(t, New(c.world, Options{Checkpoints: Checkpoints{Dir: c.dir, Registry: unanswered{c.world}}}))
-	if !bytes.Equal(c.bytes(), whole) {
+	if !bytes.Equal(c.bytes(), original) {
 		t.Error("it is another one")
 	}
 	c.starts(true)
@@ -232,12 +232,12 @@ func TestAlternatingEvictionDoesNotAddWrites(t *testing.T) {
 		}
 	}
 	turns(60)
-	if s.kept != 2 || x.loads.Load() != 2 {
-		t.Errorf("written %d times in a minute, and read %d times from the store; want each once", s.kept, x.loads.Load())
+	if s.stored != 2 || x.loads.Load() != 2 {
+		t.Errorf("written %d times in a minute, and read %d times from the store; want each once", s.stored, x.loads.Load())
 	}
 	now = now.Add(checkpointEvery)
 	turns(10)
-	if s.kept != 4 {
-		t.Errorf("written %d times, want each again once it is due", s.kept)
+	if s.stored != 4 {
+		t.Errorf("written %d times, want each again once it is due", s.stored)
 	}
 }

@@ -19,8 +19,8 @@ import (
 func FuzzCheckpoint(f *testing.F) {
 	c := newCheckpointed(f)
 	c.save()
-	whole := c.bytes()
-	r, err := checkpoint.Open(bytes.NewReader(whole), int64(len(whole)))
+	original := c.bytes()
+	r, err := checkpoint.Open(bytes.NewReader(original), int64(len(original)))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -114,27 +114,27 @@ func TestStartFromCheckpoint(t *testing.T) {
 func TestDamagedCheckpointIsRejected(t *testing.T) {
 	c := newCheckpointed(t)
 	c.save()
-	whole := c.bytes()
-	for i := range whole {
+	original := c.bytes()
+	for i := range original {
 		for bit := range 8 {
-			b := bytes.Clone(whole)
+			b := bytes.Clone(original)
 			b[i] ^= 1 << bit
 			if s, err := read(b); err == nil {
-				t.Fatalf("bit %d of byte %d of %d is another one, and %v was read", bit, i, len(whole), s)
+				t.Fatalf("bit %d of byte %d of %d is another one, and %v was read", bit, i, len(original), s)
 			}
 		}
-		if _, err := read(whole[:i]); err == nil {
-			t.Fatalf("the first %d bytes of %d were read", i, len(whole))
+		if _, err := read(original[:i]); err == nil {
+			t.Fatalf("the first %d bytes of %d were read", i, len(original))
 		}
 	}
-	if _, err := read(append(bytes.Clone(whole), 0)); err == nil {
+	if _, err := read(append(bytes.Clone(original), 0)); err == nil {
 		t.Fatal("a byte more was not noticed")
 	}
-	if _, err := read(whole); err != nil {
+	if _, err := read(original); err != nil {
 		t.Fatal(err)
 	}
-	whole[len(whole)/2] ^= 1
-	c.put(whole)
+	original[len(original)/2] ^= 1
+	c.put(original)
 	c.starts(false)
 	if !strings.Contains(c.log.String(), "damaged") {
 		t.Errorf("the log does not say why:\n%s", &c.log)
@@ -262,8 +262,8 @@ func TestUnusableCheckpoints(t *testing.T) {
 // rewritten returns the checkpoint with a changed directory and sections.
 func (c *checkpointed) rewritten(change func(*checkpoint.Heading), sections ...func(name string, b []byte) []byte) []byte {
 	c.t.Helper()
-	whole := c.bytes()
-	r, err := checkpoint.Open(bytes.NewReader(whole), int64(len(whole)))
+	original := c.bytes()
+	r, err := checkpoint.Open(bytes.NewReader(original), int64(len(original)))
 	if err != nil {
 		c.t.Fatal(err)
 	}

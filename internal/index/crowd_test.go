@@ -8,17 +8,17 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// slow is a source that blocks reads of its first deployment until letGo is closed.
+// slow is a source that blocks reads of its first deployment until release is closed.
 type slow struct {
 	everywhere
-	letGo chan struct{}
+	release chan struct{}
 }
 
-func (s slow) Feed(ctx context.Context, deployment, since int64, take func(*model.Batch) error) (int64, bool, error) {
+func (s slow) Feed(ctx context.Context, deployment, since int64, handle func(*model.Batch) error) (int64, bool, error) {
 	if deployment == 1 {
-		<-s.letGo
+		<-s.release
 	}
-	return s.everywhere.Feed(ctx, deployment, since, take)
+	return s.everywhere.Feed(ctx, deployment, since, handle)
 }
 
 // TestSlowLoadDoesNotDelayOthers checks that a slow load does not delay Start or requests for other
@@ -28,8 +28,8 @@ func TestSlowLoadDoesNotDelayOthers(t *testing.T) {
 		w := newWorld()
 		seed(w)
 		add(w, smallBody, span(1, 30)...)
-		letGo := make(chan struct{})
-		x := New(slow{everywhere{w}, letGo}, Options{})
+		release := make(chan struct{})
+		x := New(slow{everywhere{w}, release}, Options{})
 		done := make(chan error, 1)
 		go func() {
 			_, err := x.Deployment(t.Context(), 1)
@@ -44,7 +44,7 @@ func TestSlowLoadDoesNotDelayOthers(t *testing.T) {
 		if _, err := x.Deployment(t.Context(), 7); err != nil {
 			t.Error(err)
 		}
-		close(letGo)
+		close(release)
 		if err := <-done; err != nil {
 			t.Error(err)
 		}

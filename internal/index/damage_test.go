@@ -14,13 +14,13 @@ type bereft struct {
 	times int
 }
 
-func (s *bereft) Feed(ctx context.Context, deployment, since int64, take func(*model.Batch) error) (int64, bool, error) {
+func (s *bereft) Feed(ctx context.Context, deployment, since int64, handle func(*model.Batch) error) (int64, bool, error) {
 	s.times--
 	return s.world.Feed(ctx, deployment, since, func(b *model.Batch) error {
 		if s.times >= 0 {
 			b.Lineages = nil
 		}
-		return take(b)
+		return handle(b)
 	})
 }
 

@@ -17,7 +17,7 @@ type dueBulk struct {
 	plain bool
 }
 
-func (s dueBulk) Feed(ctx context.Context, deployment, since int64, take func(*model.Batch) error) (int64, bool, error) {
+func (s dueBulk) Feed(ctx context.Context, deployment, since int64, handle func(*model.Batch) error) (int64, bool, error) {
 	return s.bulk.Feed(ctx, deployment, since, func(b *model.Batch) error {
 		for i := range b.Policies {
 			b.Policies[i].Due = model.DueDays{Critical: 7, High: 30, Medium: 90, Low: 180}
@@ -27,7 +27,7 @@ func (s dueBulk) Feed(ctx context.Context, deployment, since int64, take func(*m
 				f.StateUpdatedAt = time.Time{}
 			}
 		}
-		return take(b)
+		return handle(b)
 	})
 }
 
@@ -44,7 +44,7 @@ func BenchmarkDue(b *testing.B) {
 		list := func(change func(*ListQuery)) func() {
 			q := byAge
 			change(&q)
-			return func() { ask(b, v, q) }
+			return func() { runQuery(b, v, q) }
 		}
 		for name, subject := range map[string]func(){
 			"order, first page": list(func(q *ListQuery) { q.Order = Soonest }),

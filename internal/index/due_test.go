@@ -265,12 +265,12 @@ func TestDueDatesFollowTimeAndPolicy(t *testing.T) {
 	}, Body: []byte(`"rule_message":null`)})
 	w.commit()
 	x := New(w, Options{BodyCache: 1 << 20, Clock: func() time.Time { return at }})
-	check := func(what, due string, overdue, tells bool) {
+	check := func(what, due string, overdue, present bool) {
 		t.Helper()
 		text := string(written(t, view(t, x), model.FindingFilter{IssueType: model.SAST}, 0, 10))
 		want := fmt.Sprintf(`"due_at":"%sT23:59:59.999999Z","overdue":%v,`, due, overdue)
-		if tells && !strings.Contains(text, want) || !tells && strings.Contains(text, "due") {
-			t.Errorf("%s: %s, want %s, told %v", what, text, want, tells)
+		if present && !strings.Contains(text, want) || !present && strings.Contains(text, "due") {
+			t.Errorf("%s: %s, want %s, told %v", what, text, want, present)
 		}
 	}
 	check("no policy has days", "", false, false)

@@ -89,7 +89,7 @@ func (w *world) stepRule(t *rapid.T) {
 	switch rapid.IntRange(0, 2).Draw(t, "what") {
 	case 0:
 		id := int64(rapid.IntRange(1, 3).Draw(t, "policy"))
-		if _, there := w.policies[id]; there && chance(t, "delete policy", 20) {
+		if _, exists := w.policies[id]; exists && chance(t, "delete policy", 20) {
 			w.deletePolicy(id)
 			return
 		}
@@ -103,7 +103,7 @@ func (w *world) stepRule(t *rapid.T) {
 		})
 	case 1:
 		policy := int64(rapid.IntRange(1, 3).Draw(t, "policy"))
-		if _, there := w.policies[policy]; !there {
+		if _, exists := w.policies[policy]; !exists {
 			return
 		}
 		w.putPolicyRule(model.PolicyRule{

@@ -87,8 +87,8 @@ func TestDialectsHaveEqualContent(t *testing.T) {
 
 func hostileBody(t *testing.T, issueType model.IssueType, text string, i int) []byte {
 	t.Helper()
-	place := model.WireLocation{Column: i, EndColumn: 2, EndLine: 3, FilePath: text, Line: 4}
-	body := model.Body{Location: place, MatchBasedID: text, SyntacticID: text}
+	location := model.WireLocation{Column: i, EndColumn: 2, EndLine: 3, FilePath: text, Line: 4}
+	body := model.Body{Location: location, MatchBasedID: text, SyntacticID: text}
 	if i%3 > 0 {
 		body.RuleMessage = &text
 	}
@@ -98,7 +98,7 @@ func hostileBody(t *testing.T, issueType model.IssueType, text string, i int) []
 	if issueType == model.SCA {
 		body.SCABody = &model.SCABody{ReachableCondition: &text, FoundDependency: model.FoundDependency{Package: text}, VulnerabilityIdentifier: &text}
 		if i%4 > 0 {
-			body.Usage = &model.Usage{Location: place}
+			body.Usage = &model.Usage{Location: location}
 		}
 	}
 	out, err := body.Members()
@@ -142,8 +142,8 @@ func translate(f map[string]any) {
 		}[reach]
 	}
 	rename(rule, "cweNames", "cwe_names", "owaspNames", "owasp_names", "vulnerabilityClasses", "vulnerability_classes")
-	place := f["location"].(map[string]any)
-	rename(place, "filePath", "file_path", "endLine", "end_line", "endColumn", "end_column")
+	location := f["location"].(map[string]any)
+	rename(location, "filePath", "file_path", "endLine", "end_line", "endColumn", "end_column")
 	tickets := []any{f["external_ticket"]}
 	for _, c := range f["review_comments"].([]any) {
 		rename(c.(map[string]any), "externalDiscussionId", "external_discussion_id", "externalNoteId", "external_note_id")

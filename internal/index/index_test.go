@@ -163,13 +163,13 @@ const working = 1 << 30 // number of batches that never fails
 
 var errBroken = errors.New("disk on fire")
 
-func (s *broken) Feed(ctx context.Context, deployment, since int64, take func(*model.Batch) error) (int64, bool, error) {
+func (s *broken) Feed(ctx context.Context, deployment, since int64, handle func(*model.Batch) error) (int64, bool, error) {
 	return s.world.Feed(ctx, deployment, since, func(b *model.Batch) error {
 		s.after--
 		if s.after < 0 {
 			return errBroken
 		}
-		return take(b)
+		return handle(b)
 	})
 }
 
@@ -202,7 +202,7 @@ func TestFailedFeedIsRetried(t *testing.T) {
 // TestLateRowsCanBeDeleted checks that rows that remain late after a failed feed can be deleted by
 // the next feed.
 func TestLateRowsCanBeDeleted(t *testing.T) {
-	for _, wholeProject := range []bool{false, true} {
+	for _, entireProject := range []bool{false, true} {
 		s := &broken{world: newWorld(), after: working}
 		seed(s.world)
 		s.putProject(model.Project{ID: 2, Name: "acme/web"})
@@ -219,7 +219,7 @@ func TestLateRowsCanBeDeleted(t *testing.T) {
 		}
 		s.after = working
 		s.deleteFinding(3)
-		if wholeProject {
+		if entireProject {
 			s.log = s.log[:len(s.log)-2] // a feed that contains only the project
 			s.deleteProject(2)
 		}

@@ -19,7 +19,7 @@ func BenchmarkList(b *testing.B) {
 		b.Run(fmt.Sprintf("%d findings", n), func(b *testing.B) {
 			src := &bulk{n: n, version: 1}
 			x := New(src, Options{BodyCache: 4 << 30})
-			for _, c := range asked {
+			for _, c := range pageQueries {
 				view := func() *View {
 					v, err := x.Deployment(b.Context(), tenant)
 					if err != nil {
@@ -27,31 +27,31 @@ func BenchmarkList(b *testing.B) {
 					}
 					return v
 				}
-				b.Run(c.name, func(b *testing.B) { benchmarkAgainst(b, func() {}, func() { c.ask(b, view()) }, limitPage(b, view())) })
+				b.Run(c.name, func(b *testing.B) { benchmarkAgainst(b, func() {}, func() { c.run(b, view()) }, limitPage(b, view())) })
 				b.Run(c.name+", after a change", func(b *testing.B) {
-					benchmarkAgainst(b, src.change, func() { c.ask(b, view()) }, limitPage(b, view()))
+					benchmarkAgainst(b, src.change, func() { c.run(b, view()) }, limitPage(b, view()))
 				})
 			}
 		})
 	}
 }
 
-// asked contains the queries of pages.
-var asked = []struct {
+// pageQueries contains the queries of pages.
+var pageQueries = []struct {
 	name string
-	ask  func(b *testing.B, v *View)
+	run  func(b *testing.B, v *View)
 }{
-	{"findings", func(b *testing.B, v *View) { ask(b, v, opened(openOnPrimary)) }},
+	{"findings", func(b *testing.B, v *View) { runQuery(b, v, opened(openOnPrimary)) }},
 	{"narrowed", func(b *testing.B, v *View) {
 		q := opened(openOnPrimary)
 		q.Filter.Severities, q.Filter.Projects = []model.Severity{model.SeverityHigh}, []string{"acme/service-3", "acme/service-8"}
 		q.Filter.Except = &model.FindingFilter{Rules: []string{"python.flask.security.rule-1"}}
-		ask(b, v, q)
+		runQuery(b, v, q)
 	}},
 	{"visible part", func(b *testing.B, v *View) {
 		q := opened(openOnPrimary)
 		q.Filter.Visible = []string{"acme/service-1*"}
-		ask(b, v, q)
+		runQuery(b, v, q)
 	}},
 	{"overview", overview},
 }
@@ -71,7 +71,7 @@ func opened(f model.FindingFilter) ListQuery {
 	return q
 }
 
-func ask(b *testing.B, v *View, q ListQuery) {
+func runQuery(b *testing.B, v *View, q ListQuery) {
 	b.Helper()
 	if _, err := v.List(context.Background(), q); err != nil {
 		b.Fatal(err)
@@ -91,7 +91,7 @@ func overview(b *testing.B, v *View) {
 	v.Trend(every, []time.Time{now.AddDate(0, 0, -1), now})
 	v.FixTimes(ends[0], every)
 	every.Statuses = []model.Status{model.StatusOpen}
-	ask(b, v, ListQuery{Filter: every, Groups: []Grouping{ByRule, ByProject}, Values: 5, Facets: []FacetRequest{{Facet: FacetSeverity}}})
+	runQuery(b, v, ListQuery{Filter: every, Groups: []Grouping{ByRule, ByProject}, Values: 5, Facets: []FacetRequest{{Facet: FacetSeverity}}})
 }
 
 func limitPage(b *testing.B, v *View) func() {

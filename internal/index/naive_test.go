@@ -42,8 +42,8 @@ func (w *world) isRepresentative(f model.FindingFilter, finding model.IndexedFin
 		if other.LineageID != finding.LineageID || !w.inScope(f, other) {
 			continue
 		}
-		here, there := best.Ref == primary, other.Ref == primary
-		if there && !here || there == here && newestFirst(other, best) < 0 {
+		here, otherIsPrimary := best.Ref == primary, other.Ref == primary
+		if otherIsPrimary && !here || otherIsPrimary == here && newestFirst(other, best) < 0 {
 			best = other
 		}
 	}
@@ -193,9 +193,9 @@ func transitivity(finding model.IndexedFinding) model.Transitivity {
 }
 
 func reachability(finding model.IndexedFinding, a model.Annotations) model.Reachability {
-	said := finding.Reachability != 0 && finding.Reachability != model.ReachabilityUnknown
+	reported := finding.Reachability != 0 && finding.Reachability != model.ReachabilityUnknown
 	switch {
-	case said, finding.IssueType != model.SCA:
+	case reported, finding.IssueType != model.SCA:
 		return finding.Reachability
 	case a.Reachability != 0:
 		return a.Reachability
@@ -284,39 +284,39 @@ func (w *world) showByType(m map[string]any, finding model.IndexedFinding, a mod
 // Precedence is by mode, then by policies that block all, then by age.
 func (w *world) strictest(finding model.IndexedFinding) (model.Policy, model.PolicyMode) {
 	r, p := w.rules[finding.RuleID], w.projects[finding.ProjectID]
-	type said struct {
+	type policyMode struct {
 		policy model.Policy
 		mode   model.PolicyMode
 	}
-	var all []said
+	var all []policyMode
 	for _, pr := range w.policyRules {
-		if policy, there := w.policies[pr.PolicyID]; there && pr.Rule.Name == r.Name && !pr.Removed && policy.Scope.Covers(p) {
-			all = append(all, said{policy, pr.Mode})
+		if policy, exists := w.policies[pr.PolicyID]; exists && pr.Rule.Name == r.Name && !pr.Removed && policy.Scope.Covers(p) {
+			all = append(all, policyMode{policy, pr.Mode})
 		}
 	}
 	for _, policy := range w.policies {
 		if len(all) == 0 && policy.Default && policy.Product == r.IssueType {
-			all = append(all, said{policy, model.ModeMonitor})
+			all = append(all, policyMode{policy, model.ModeMonitor})
 			break
 		}
 	}
 	for _, policy := range w.policies {
 		for _, c := range policy.Conditions {
 			if policy.Product == finding.IssueType && policy.Scope.Covers(p) && c.Scope.Covers(p) && w.meets(c, finding) {
-				all = append(all, said{policy, c.Mode})
+				all = append(all, policyMode{policy, c.Mode})
 			}
 		}
 	}
 	if len(all) == 0 {
 		return model.Policy{}, 0
 	}
-	blocksAll := func(s said) int {
+	blocksAll := func(s policyMode) int {
 		if s.mode == model.ModeBlock && s.policy.BlockAll {
 			return 1
 		}
 		return 0
 	}
-	slices.SortFunc(all, func(a, b said) int {
+	slices.SortFunc(all, func(a, b policyMode) int {
 		return cmp.Or(cmp.Compare(b.mode, a.mode), cmp.Compare(blocksAll(b), blocksAll(a)), cmp.Compare(a.policy.ID, b.policy.ID))
 	})
 	return all[0].policy, all[0].mode

@@ -53,13 +53,13 @@ func BenchmarkSearchNames(b *testing.B) {
 // supplied is a bulk of supply-chain findings.
 type supplied struct{ bulk }
 
-func (s *supplied) Feed(ctx context.Context, id, since int64, take func(*model.Batch) error) (int64, bool, error) {
+func (s *supplied) Feed(ctx context.Context, id, since int64, handle func(*model.Batch) error) (int64, bool, error) {
 	return s.bulk.Feed(ctx, id, since, func(b *model.Batch) error {
 		for i := range b.Findings {
 			f := &b.Findings[i]
 			f.IssueType, f.Package = model.SCA, fmt.Sprintf("@acme/library-%d", f.ID%40_000)
 			f.Body = fmt.Appendf(nil, `"rule_message":null,"location":{"line":1},"vulnerability_identifier":"CVE-2024-%d"`, f.ID%20_000)
 		}
-		return take(b)
+		return handle(b)
 	})
 }

@@ -85,8 +85,8 @@ func (w *world) names(visible model.ProjectGlobs, limit int, rank NameRank) []Na
 	}
 	byKind := make([][]NameHit, NameOfVulnerability+1)
 	for k, h := range hits {
-		var fits bool
-		if h.Rank, fits = rank(k.kind, k.name); fits && k.name != "" {
+		var matches bool
+		if h.Rank, matches = rank(k.kind, k.name); matches && k.name != "" {
 			byKind[k.kind] = append(byKind[k.kind], h)
 		}
 	}

@@ -14,7 +14,7 @@ type scoredBulk struct {
 	equal bool
 }
 
-func (s scoredBulk) Feed(ctx context.Context, deployment, since int64, take func(*model.Batch) error) (int64, bool, error) {
+func (s scoredBulk) Feed(ctx context.Context, deployment, since int64, handle func(*model.Batch) error) (int64, bool, error) {
 	return s.bulk.Feed(ctx, deployment, since, func(b *model.Batch) error {
 		for i := range b.Findings {
 			f := &b.Findings[i]
@@ -25,7 +25,7 @@ func (s scoredBulk) Feed(ctx context.Context, deployment, since int64, take func
 			}
 			b.Lineages = append(b.Lineages, model.Lineage{ID: f.LineageID, Annotations: model.Annotations{EPSS: &model.EPSS{Score: score}, Exploited: f.ID%50 == 0}})
 		}
-		return take(b)
+		return handle(b)
 	})
 }
 
@@ -45,7 +45,7 @@ func BenchmarkOrder(b *testing.B) {
 			for page, skip := range map[string]int{"first": 0, "middle": 500_000} {
 				q.Order, q.Skip, limit.Skip = o, skip, skip
 				b.Run(kind+"/"+o.String()+"/"+page, func(b *testing.B) {
-					benchmarkAgainst(b, func() {}, func() { ask(b, v, q) }, func() { ask(b, v, limit) })
+					benchmarkAgainst(b, func() {}, func() { runQuery(b, v, q) }, func() { runQuery(b, v, limit) })
 				})
 			}
 		}

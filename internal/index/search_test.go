@@ -43,7 +43,7 @@ func BenchmarkSearch(b *testing.B) {
 // talkative is a bulk whose rules have no messages.
 type talkative struct{ bulk }
 
-func (s *talkative) Feed(ctx context.Context, id, since int64, take func(*model.Batch) error) (int64, bool, error) {
+func (s *talkative) Feed(ctx context.Context, id, since int64, handle func(*model.Batch) error) (int64, bool, error) {
 	return s.bulk.Feed(ctx, id, since, func(b *model.Batch) error {
 		for i := range b.Rules {
 			b.Rules[i].Message = ""
@@ -54,6 +54,6 @@ func (s *talkative) Feed(ctx context.Context, id, since int64, take func(*model.
 			f.Body = fmt.Appendf(nil, `"rule_message":"Detected user input 'command_%d' that reaches a shell (rule %d). An attacker who controls it can run any command with the rights of `+
 				`this service. Pass a list of arguments to 'run_%d' and leave shell=False, so that no shell reads the input. Außerdem: Ünïcode."`, f.ID, f.RuleID, f.ID%5000)
 		}
-		return take(b)
+		return handle(b)
 	})
 }

@@ -143,7 +143,7 @@ func (w *world) Versions(ctx context.Context, ids []int64) (map[int64]int64, err
 	return out, nil
 }
 
-func (w *world) Feed(_ context.Context, _, since int64, take func(*model.Batch) error) (int64, bool, error) {
+func (w *world) Feed(_ context.Context, _, since int64, handle func(*model.Batch) error) (int64, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.feeds++
@@ -151,7 +151,7 @@ func (w *world) Feed(_ context.Context, _, since int64, take func(*model.Batch) 
 		return 0, true, nil
 	}
 	for _, b := range w.batches(since) {
-		if err := take(b); err != nil {
+		if err := handle(b); err != nil {
 			return 0, false, err
 		}
 	}

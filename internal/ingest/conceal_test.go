@@ -134,9 +134,9 @@ func TestReportWithHashesContinuesFindings(t *testing.T) {
 		return r
 	}
 	for name, c := range map[string]struct {
-		told model.Report
-		full bool
-		want map[int]string
+		report model.Report
+		full   bool
+		want   map[int]string
 	}{
 		"a full scan":         {*taught("eqeq", hidden(6, "raw1"), hidden(12, "raw2")).reports[0], true, map[int]string{6: "open 0", 12: "ignored 1"}},
 		"a redacted one":      {*taught("eqeq", hidden(6, ""), hidden(12, "")).reports[0], true, map[int]string{6: "open 0", 12: "ignored 1"}},
@@ -155,9 +155,9 @@ func TestReportWithHashesContinuesFindings(t *testing.T) {
 				}
 			}
 			u := full()
-			u.Full, u.DeclaredFull, u.Report = c.full, c.full, &c.told
+			u.Full, u.DeclaredFull, u.Report = c.full, c.full, &c.report
 			m.tick(time.Minute)
-			reports, err := conceal.Resolve(t.Context(), m, teaching{[]*model.Report{&c.told}})
+			reports, err := conceal.Resolve(t.Context(), m, teaching{[]*model.Report{&c.report}})
 			if err != nil {
 				t.Fatal(err)
 			}

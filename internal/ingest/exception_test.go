@@ -98,9 +98,9 @@ func (w *exemptWorld) judge() {
 	for _, f := range w.found {
 		var by []int64
 		for _, e := range w.list {
-			fits := e.Target == f.rule && e.Active(w.clock.Now())
-			fits = fits && (len(e.Paths) == 0 || e.Paths[0] == "tests/" && f.path != "src/a.py" || e.Paths[0] == f.path)
-			if fits && (len(e.Projects) == 0 || e.Projects[0] == "ACME/*" || e.Projects[0] == f.project) {
+			matches := e.Target == f.rule && e.Active(w.clock.Now())
+			matches = matches && (len(e.Paths) == 0 || e.Paths[0] == "tests/" && f.path != "src/a.py" || e.Paths[0] == f.path)
+			if matches && (len(e.Projects) == 0 || e.Projects[0] == "ACME/*" || e.Projects[0] == f.project) {
 				by = append(by, e.ID)
 			}
 		}

@@ -125,15 +125,15 @@ func (s *shelf) repeats(word []string) bool {
 	if source == "" {
 		return false
 	}
-	told := slices.Clone(word[2:])
+	items := slices.Clone(word[2:])
 	if source == " scanner" {
-		slices.Sort(told)
-		told = slices.Compact(told)
+		slices.Sort(items)
+		items = slices.Compact(items)
 	}
-	said := fmt.Sprint(word[0], told)
-	again := s.latest[word[1]+source] == said
-	s.latest[word[1]+source] = said
-	return again
+	content := fmt.Sprint(word[0], items)
+	repeated := s.latest[word[1]+source] == content
+	s.latest[word[1]+source] = content
+	return repeated
 }
 
 // lockfilesOf splits "full REF A x@1 | B y@2".
@@ -187,7 +187,7 @@ func (s *shelf) publish(word []string) {
 // regroup merges records with common names into one vulnerability. It retains the oldest group of
 // its records that no vulnerability with an older record has.
 func (s *shelf) regroup() {
-	taken, seen := map[int]bool{}, map[*shelfRecord]bool{}
+	used, seen := map[int]bool{}, map[*shelfRecord]bool{}
 	for _, r := range s.records {
 		if seen[r] {
 			continue
@@ -203,7 +203,7 @@ func (s *shelf) regroup() {
 		}
 		var had []int
 		for _, p := range part {
-			if p.group > 0 && !taken[p.group] {
+			if p.group > 0 && !used[p.group] {
 				had = append(had, p.group)
 			}
 		}
@@ -216,7 +216,7 @@ func (s *shelf) regroup() {
 		for _, p := range part {
 			p.group = had[0]
 		}
-		taken[had[0]] = true
+		used[had[0]] = true
 		for _, gone := range had[1:] {
 			if !slices.ContainsFunc(s.records, func(r *shelfRecord) bool { return r.group == gone }) {
 				s.former[had[0]] = append(append(s.former[had[0]], gone), s.former[gone]...)
@@ -248,15 +248,15 @@ func (s *shelf) names(group int) (all []string, shown string) {
 
 // scan updates a scanner's findings (docs/explanation/life-of-a-finding.md). A result with a new
 // name that the advisories consider equal is the same finding.
-func (s *shelf) scan(ref string, told []string, full bool) {
-	now := s.standing()
-	is, fresh := s.recognise(ref, told, full)
+func (s *shelf) scan(ref string, reported []string, full bool) {
+	now := s.liveRows()
+	is, fresh := s.recognise(ref, reported, full)
 	var back, added []*shelfRow
 	for _, r := range s.rows {
-		place, seen := is[r]
+		location, seen := is[r]
 		switch {
 		case seen:
-			r.call(place)
+			r.call(location)
 			r.byFull = r.byFull || full
 			if !r.live() {
 				r.state, r.since, r.changed = model.Unresolved, s.step, s.step
@@ -266,12 +266,12 @@ func (s *shelf) scan(ref string, told []string, full bool) {
 			r.leave(model.Fixed, s.step)
 		}
 	}
-	for _, place := range fresh {
+	for _, location := range fresh {
 		r := &shelfRow{
 			serial: len(s.rows) + 1, scanner: true, byFull: full, ref: ref,
-			state: model.Unresolved, since: s.step, lineage: s.lineages["scanner "+place],
+			state: model.Unresolved, since: s.step, lineage: s.lineages["scanner "+location],
 		}
-		r.call(place)
+		r.call(location)
 		s.rows, added = append(s.rows, r), append(added, r)
 	}
 	s.split(ref, true, full, now, added)
@@ -283,54 +283,54 @@ func (s *shelf) scan(ref string, told []string, full bool) {
 // recognise finds the rows of a report by name, or by another name of their lineage. If several
 // rows match, it prefers live ones, then the same lockfile, then the oldest. It also returns the
 // new places.
-func (s *shelf) recognise(ref string, told []string, full bool) (is map[*shelfRow]string, fresh []string) {
+func (s *shelf) recognise(ref string, reported []string, full bool) (is map[*shelfRow]string, fresh []string) {
 	is = map[*shelfRow]string{}
 	var others []string
-	slices.Sort(told)
-	for _, place := range slices.Compact(told) {
-		if i := slices.IndexFunc(s.rows, func(r *shelfRow) bool { return r.scanner && r.ref == ref && r.place() == place }); i >= 0 {
-			is[s.rows[i]] = place
+	slices.Sort(reported)
+	for _, location := range slices.Compact(reported) {
+		if i := slices.IndexFunc(s.rows, func(r *shelfRow) bool { return r.scanner && r.ref == ref && r.location() == location }); i >= 0 {
+			is[s.rows[i]] = location
 		} else {
-			others = append(others, place)
+			others = append(others, location)
 		}
 	}
-	for _, place := range others {
+	for _, location := range others {
 		var meant []*shelfRow
 		for _, r := range s.rows {
-			if r.scanner && r.ref == ref && is[r] == "" && r.lineage == s.lineages["scanner "+place] && (full || !r.live()) {
+			if r.scanner && r.ref == ref && is[r] == "" && r.lineage == s.lineages["scanner "+location] && (full || !r.live()) {
 				meant = append(meant, r)
 			}
 		}
 		slices.SortStableFunc(meant, func(a, b *shelfRow) int {
-			inLock := func(r *shelfRow) bool { return strings.HasPrefix(place, r.lock+"/") }
+			inLock := func(r *shelfRow) bool { return strings.HasPrefix(location, r.lock+"/") }
 			return cmp.Or(compareFlags(b.live(), a.live()), compareFlags(inLock(b), inLock(a)))
 		})
 		if len(meant) == 0 {
-			fresh = append(fresh, place)
+			fresh = append(fresh, location)
 		} else {
-			is[meant[0]] = place
+			is[meant[0]] = location
 		}
 	}
 	return is, fresh
 }
 
 // call sets the scanner's current name of a row.
-func (r *shelfRow) call(place string) {
-	r.lock, r.pkg, r.vuln = partsOf(place)
+func (r *shelfRow) call(location string) {
+	r.lock, r.pkg, r.vuln = partsOf(location)
 }
 
 // partsOf splits "LOCK/PKG/VULN".
-func partsOf(place string) (lock, pkg, vuln string) {
-	part := strings.Split(place, "/")
+func partsOf(location string) (lock, pkg, vuln string) {
+	part := strings.Split(location, "/")
 	return strings.Join(part[:len(part)-2], "/"), part[len(part)-2], part[len(part)-1]
 }
 
-func (r *shelfRow) place() string { return r.lock + "/" + r.pkg + "/" + r.vuln }
+func (r *shelfRow) location() string { return r.lock + "/" + r.pkg + "/" + r.vuln }
 
 // identity returns the identity of a row, which is the same on all refs.
 func (r *shelfRow) identity() string {
 	if r.scanner {
-		return "scanner " + r.place()
+		return "scanner " + r.location()
 	}
 	return shelfMatch{lock: r.lock, pkg: r.pkg}.identity(r.group)
 }
@@ -345,9 +345,9 @@ func (r *shelfRow) leave(state model.State, step int) {
 
 // back returns a finding to its open state. Triage in progress is reopened, unless the finding only
 // changed between a scanner and the advisories.
-func (s *shelf) back(r *shelfRow, handed bool) {
+func (s *shelf) back(r *shelfRow, transferred bool) {
 	r.state, r.since, r.changed = model.Unresolved, s.step, s.step
-	if l := r.lineage; !handed && (l.triage == model.TriageReviewing || l.triage == model.TriageFixing) {
+	if l := r.lineage; !transferred && (l.triage == model.TriageReviewing || l.triage == model.TriageFixing) {
 		l.triage, l.human = model.TriageReopened, false
 	}
 }

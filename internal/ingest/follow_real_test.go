@@ -40,9 +40,9 @@ func (f *followed) event(line string) error {
 	case "diff":
 		return f.state(word[1], [][]string{word[2:]}, false)
 	case "osv", "withdraw":
-		before := f.said()
+		before := f.matchesByPackage()
 		f.news.publish(word)
-		return f.sweepOf(changed(before, f.said()))
+		return f.sweepOf(changed(before, f.matchesByPackage()))
 	case "scan", "part":
 		return f.scan(word[1], word[2:], word[0] == "scan")
 	case "triage":
@@ -79,13 +79,13 @@ func (f *followed) state(ref string, lockfiles [][]string, full bool) error {
 	return f.upload(ref, full, full, report)
 }
 
-func (f *followed) scan(ref string, told []string, full bool) error {
+func (f *followed) scan(ref string, reported []string, full bool) error {
 	report := model.Report{Tool: "semgrep"}
 	if full {
 		report.Searched = []string{"a.lock", "b.lock", "a/p/x.lock", "b/p/x.lock"}
 	}
-	for _, place := range told {
-		lock, pkg, id := partsOf(place)
+	for _, location := range reported {
+		lock, pkg, id := partsOf(location)
 		report.Results = append(report.Results, model.Result{
 			Rule: &model.Rule{Name: "rule-" + pkg + id, IssueType: model.SCA}, Path: lock,
 			Dependency: &model.Vulnerable{Ecosystem: "npm", Package: pkg, Version: "1", Lockfile: lock, Vulnerability: id},
@@ -135,8 +135,8 @@ func (f *followed) refs() []string {
 	return slices.Sorted(maps.Keys(refs))
 }
 
-// said returns the matches of each package on all refs.
-func (f *followed) said() map[string]string {
+// matchesByPackage returns the matches of each package on all refs.
+func (f *followed) matchesByPackage() map[string]string {
 	out := map[string]string{}
 	for _, ref := range f.refs() {
 		_, _ = f.advised(context.Background(), 0, ref, nil) // makes news read the lockfiles
@@ -150,8 +150,8 @@ func (f *followed) said() map[string]string {
 
 func changed(before, after map[string]string) map[string]bool {
 	out := map[string]bool{}
-	for _, said := range []map[string]string{before, after} {
-		for pkg := range said {
+	for _, matches := range []map[string]string{before, after} {
+		for pkg := range matches {
 			if before[pkg] != after[pkg] {
 				out[pkg] = true
 			}
@@ -175,7 +175,7 @@ func (f *followed) restrict(a *model.Advised, packages map[string]bool) {
 // advised returns the advisories' matches for the store.
 func (f *followed) advised(_ context.Context, projectID int64, ref string, _ []model.Holding) (model.Advised, error) {
 	a := model.Advised{ProjectID: projectID, Ref: ref, InLockfile: map[int64]bool{}}
-	held := map[string]map[string]map[string][]int{ref: {}}
+	locks := map[string]map[string]map[string][]int{ref: {}}
 	for _, i := range f.inventories {
 		if i.Ref != ref {
 			continue
@@ -186,10 +186,10 @@ func (f *followed) advised(_ context.Context, projectID int64, ref string, _ []m
 			packages[d.Name] = append(packages[d.Name], v)
 			slices.Sort(packages[d.Name])
 		}
-		held[ref][i.Inventory.Lockfile] = packages
+		locks[ref][i.Inventory.Lockfile] = packages
 	}
-	a.Lockfiles = slices.Collect(maps.Keys(held[ref]))
-	f.news.locks = held
+	a.Lockfiles = slices.Collect(maps.Keys(locks[ref]))
+	f.news.locks = locks
 	for _, m := range f.news.matches(ref) {
 		a.Matches = append(a.Matches, f.match(m))
 		a.Twins = append(a.Twins, f.twins(ref, m))
@@ -197,7 +197,7 @@ func (f *followed) advised(_ context.Context, projectID int64, ref string, _ []m
 	for id, w := range f.rows {
 		if w.Ref == ref && w.Source == model.SourceAdvisories {
 			v, _ := strconv.Atoi(w.Subject.Version)
-			a.InLockfile[id] = slices.Contains(held[ref][w.Subject.Lockfile][w.Subject.Package], v)
+			a.InLockfile[id] = slices.Contains(locks[ref][w.Subject.Lockfile][w.Subject.Package], v)
 		}
 	}
 	return a, nil

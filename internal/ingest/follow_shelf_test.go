@@ -51,17 +51,17 @@ func (s *shelf) affects(group int, pkg string, version int) bool {
 
 // follow updates the advisories' findings of a ref.
 func (s *shelf) follow(ref string) {
-	matches, now := s.matches(ref), s.standing()
+	matches, now := s.matches(ref), s.liveRows()
 	then := s.expected(ref, matches)
 	over := map[string]*modelLineage{} // matches without a row that change to another lineage
 	wanted := map[*shelfRow]shelfMatch{}
-	hidden, handed := map[*shelfRow]bool{}, map[*shelfRow]bool{}
+	hidden, transferred := map[*shelfRow]bool{}, map[*shelfRow]bool{}
 	var fresh []shelfMatch
 	var back []*shelfRow
 	for _, m := range matches {
 		row, renamed := s.oldest(ref, m, then)
-		said, alive, justGone := s.twins(ref, m)
-		s.unite(m, row, renamed, said, then, over)
+		twins, alive, justGone := s.twins(ref, m)
+		s.unite(m, row, renamed, twins, then, over)
 		switch {
 		case alive && row != nil:
 			hidden[row] = true
@@ -69,7 +69,7 @@ func (s *shelf) follow(ref string) {
 		case row == nil:
 			fresh = append(fresh, m)
 		default:
-			wanted[row], handed[row] = m, justGone
+			wanted[row], transferred[row] = m, justGone
 		}
 	}
 	var closing []*shelfRow
@@ -104,13 +104,13 @@ func (s *shelf) follow(ref string) {
 	}
 	s.split(ref, false, true, now, added)
 	for _, r := range back {
-		s.back(r, handed[r])
+		s.back(r, transferred[r])
 	}
 }
 
 // oldest finds the row of a match under its group or a merged one. If there are several, the oldest
 // remains; the others are removed and swap identities with it.
-func (s *shelf) oldest(ref string, m shelfMatch, then []standing) (_ *shelfRow, renamed bool) {
+func (s *shelf) oldest(ref string, m shelfMatch, then []liveRow) (_ *shelfRow, renamed bool) {
 	var found []*shelfRow
 	for _, r := range s.rows {
 		if !r.scanner && r.ref == ref && m.isOf(r, s.former[m.group]) {
@@ -152,7 +152,7 @@ func (s *shelf) twins(ref string, m shelfMatch) (twins []*shelfRow, alive, justG
 
 // unite joins the lineages of a match, of merged groups, and of the oldest of the scanner's rows.
 // The scanner's row is not joined if another of its rows already is.
-func (s *shelf) unite(m shelfMatch, row *shelfRow, renamed bool, twins []*shelfRow, then []standing, over map[string]*modelLineage) {
+func (s *shelf) unite(m shelfMatch, row *shelfRow, renamed bool, twins []*shelfRow, then []liveRow, over map[string]*modelLineage) {
 	var l *modelLineage
 	if row != nil {
 		l = row.lineage
@@ -175,7 +175,7 @@ func (s *shelf) unite(m shelfMatch, row *shelfRow, renamed bool, twins []*shelfR
 		case !apart(then, l, twins[0].lineage, true):
 			s.join(l, twins[0].lineage)
 			l = twins[0].lineage
-		case slices.ContainsFunc(then, func(x standing) bool {
+		case slices.ContainsFunc(then, func(x liveRow) bool {
 			return !x.scanner && x.ref == twins[0].ref && x.lineage == twins[0].lineage && x.lock != m.lock
 		}):
 		case row != nil && !twins[0].live() && twins[0].changed != s.step: // it moved here since
@@ -190,32 +190,32 @@ func (s *shelf) unite(m shelfMatch, row *shelfRow, renamed bool, twins []*shelfR
 	}
 }
 
-// standing is a row that is live before the advisories are evaluated.
-type standing struct {
+// liveRow is a row that is live before the advisories are evaluated.
+type liveRow struct {
 	*shelfRow
 	lock string // at that time
 }
 
-func (s *shelf) standing() (out []standing) {
+func (s *shelf) liveRows() (out []liveRow) {
 	for _, r := range s.rows {
 		if r.live() {
-			out = append(out, standing{r, r.lock})
+			out = append(out, liveRow{r, r.lock})
 		}
 	}
 	return out
 }
 
 // expected returns the live rows of all refs once a ref has the matches.
-func (s *shelf) expected(ref string, matches []shelfMatch) (out []standing) {
-	own := func(x standing) bool { return !x.scanner && x.ref == ref }
-	out = slices.DeleteFunc(s.standing(), own)
+func (s *shelf) expected(ref string, matches []shelfMatch) (out []liveRow) {
+	own := func(x liveRow) bool { return !x.scanner && x.ref == ref }
+	out = slices.DeleteFunc(s.liveRows(), own)
 	for _, m := range matches {
 		if _, alive, _ := s.twins(ref, m); alive {
 			continue
 		}
 		for _, r := range s.rows {
 			if !r.scanner && r.ref == ref && m.isOf(r, s.former[m.group]) {
-				out = append(out, standing{r, r.lock})
+				out = append(out, liveRow{r, r.lock})
 			}
 		}
 	}
@@ -224,7 +224,7 @@ func (s *shelf) expected(ref string, matches []shelfMatch) (out []standing) {
 
 // apart reports whether two lineages have separate rows on some ref that full scans saw. With
 // inFiles, the rows must be in two lockfiles.
-func apart(now []standing, a, b *modelLineage, inFiles bool) bool {
+func apart(now []liveRow, a, b *modelLineage, inFiles bool) bool {
 	for _, x := range now {
 		for _, y := range now {
 			if x.lineage == a && y.lineage == b && a != b && x.ref == y.ref && x.byFull && y.byFull && (inFiles && x.lock != y.lock || !inFiles && x.scanner == y.scanner) {
@@ -239,7 +239,7 @@ func apart(now []standing, a, b *modelLineage, inFiles bool) bool {
 // Several names of a package in one lockfile are exempt. Findings of the primary branch remain,
 // then the oldest. The others start lineages, as do findings added by a diff report if the primary
 // branch has the lineage only elsewhere.
-func (s *shelf) split(ref string, scanner, full bool, now []standing, added []*shelfRow) {
+func (s *shelf) split(ref string, scanner, full bool, now []liveRow, added []*shelfRow) {
 	primary := s.onPrimary(ref, scanner, now)
 	count := map[*modelLineage]int{}
 	for _, r := range s.rows {
@@ -257,8 +257,8 @@ func (s *shelf) split(ref string, scanner, full bool, now []standing, added []*s
 		}
 	}
 	for _, r := range added {
-		elsewhere := func(x standing) bool { return x.lock != r.lock }
-		if all := primary[r.lineage]; !full && len(all) > 0 && !slices.ContainsFunc(all, func(x standing) bool { return !elsewhere(x) }) {
+		elsewhere := func(x liveRow) bool { return x.lock != r.lock }
+		if all := primary[r.lineage]; !full && len(all) > 0 && !slices.ContainsFunc(all, func(x liveRow) bool { return !elsewhere(x) }) {
 			part(r)
 		}
 	}
@@ -270,15 +270,15 @@ func (s *shelf) split(ref string, scanner, full bool, now []standing, added []*s
 	}
 	for _, l := range slices.SortedFunc(maps.Keys(crowds), func(a, b *modelLineage) int { return a.born - b.born }) {
 		has := func(r *shelfRow) bool {
-			return slices.ContainsFunc(primary[l], func(x standing) bool { return x.identity() == r.identity() })
+			return slices.ContainsFunc(primary[l], func(x liveRow) bool { return x.identity() == r.identity() })
 		}
 		slices.SortStableFunc(crowds[l], func(a, b *shelfRow) int { return compareFlags(has(b), has(a)) })
-		kept, out := map[string]bool{}, 0
+		retained, out := map[string]bool{}, 0
 		for i, r := range crowds[l] {
 			switch {
-			case kept[r.lock]:
+			case retained[r.lock]:
 			case i-out < max(1, len(primary[l])):
-				kept[r.lock] = true
+				retained[r.lock] = true
 			default:
 				out++
 				part(r)
@@ -290,8 +290,8 @@ func (s *shelf) split(ref string, scanner, full bool, now []standing, added []*s
 
 // onPrimary returns the primary branch's rows of a source by lineage. It is empty for the primary
 // branch itself.
-func (s *shelf) onPrimary(ref string, scanner bool, now []standing) map[*modelLineage][]standing {
-	out := map[*modelLineage][]standing{}
+func (s *shelf) onPrimary(ref string, scanner bool, now []liveRow) map[*modelLineage][]liveRow {
+	out := map[*modelLineage][]liveRow{}
 	for _, x := range now {
 		if x.scanner == scanner && ref != s.main() && x.ref == s.main() {
 			out[x.lineage] = append(out[x.lineage], x)
@@ -319,21 +319,21 @@ func (s *shelf) join(a, b *modelLineage) {
 	if a == b {
 		return
 	}
-	stays, goes := a, b
-	if goes.born < stays.born {
-		stays, goes = goes, stays
+	stays, merged := a, b
+	if merged.born < stays.born {
+		stays, merged = merged, stays
 	}
-	better := modelWeight(goes) - modelWeight(stays)
-	if better > 0 || better == 0 && goes.from < stays.from {
-		stays.triage, stays.human, stays.from = goes.triage, goes.human, goes.from
+	better := modelWeight(merged) - modelWeight(stays)
+	if better > 0 || better == 0 && merged.from < stays.from {
+		stays.triage, stays.human, stays.from = merged.triage, merged.human, merged.from
 	}
 	for id, l := range s.lineages {
-		if l == goes {
+		if l == merged {
 			s.lineages[id] = stays
 		}
 	}
 	for _, r := range s.rows {
-		if r.lineage == goes {
+		if r.lineage == merged {
 			r.lineage = stays
 		}
 	}

@@ -91,8 +91,8 @@ func TestEditWithinLongMatch(t *testing.T) {
 		return r
 	}
 	for name, test := range map[string]struct {
-		now       model.Result
-		new, kept int
+		now           model.Result
+		new, retained int
 	}{
 		"edited within":  {long("y", "f {"), 0, 1},
 		"another start":  {long("y", "g {"), 1, 0},
@@ -103,7 +103,7 @@ func TestEditWithinLongMatch(t *testing.T) {
 		m := newMemory()
 		apply(t, m, full(long("x", "f {")))
 		m.tick(1e9)
-		if sum := apply(t, m, upload(full(test.now), func(u *Upload) { u.Commit = "c2" })); sum.New != test.new || sum.Changed+sum.Unchanged != test.kept {
+		if sum := apply(t, m, upload(full(test.now), func(u *Upload) { u.Commit = "c2" })); sum.New != test.new || sum.Changed+sum.Unchanged != test.retained {
 			t.Errorf("%s: %+v", name, sum)
 		}
 	}
@@ -118,7 +118,7 @@ func TestMoveBeforeFirstBranchScan(t *testing.T) {
 		r.Path, r.MatchBasedID = path, path+"_0"
 		return r
 	}
-	for _, whole := range []bool{true, false} {
+	for _, complete := range []bool{true, false} {
 		for name, test := range map[string]struct {
 			merged []model.Result               // final results of main
 			want   map[string]model.TriageState // on all refs, by path
@@ -126,14 +126,14 @@ func TestMoveBeforeFirstBranchScan(t *testing.T) {
 			"a move":          {[]model.Result{at("lib/app/a.js")}, map[string]model.TriageState{"lib/app/a.js": model.TriageIgnored}},
 			"code of its own": {[]model.Result{at("app/a.js"), at("lib/app/a.js")}, map[string]model.TriageState{"app/a.js": model.TriageIgnored, "lib/app/a.js": model.TriageUntriaged}},
 		} {
-			t.Run(fmt.Sprint(name, ", full ", whole), func(t *testing.T) {
+			t.Run(fmt.Sprint(name, ", full ", complete), func(t *testing.T) {
 				m := newMemory()
 				decided := apply(t, m, full(at("app/a.js"))).Items[0].FindingID
 				for _, l := range m.lineages {
 					l.Triage = model.Triage{State: model.TriageIgnored}
 				}
 				m.tick(1e9)
-				sum := apply(t, m, upload(full(at("lib/app/a.js")), func(u *Upload) { u.Ref, u.Full, u.DeclaredFull = "dev", whole, whole }))
+				sum := apply(t, m, upload(full(at("lib/app/a.js")), func(u *Upload) { u.Ref, u.Full, u.DeclaredFull = "dev", complete, complete }))
 				if row := m.rows[sum.Items[0].FindingID]; sum.New != 1 || m.lineages[row.LineageID].Triage.State != model.TriageUntriaged {
 					t.Fatalf("on the branch: %+v, %s", sum, m.lineages[row.LineageID].Triage.State)
 				}

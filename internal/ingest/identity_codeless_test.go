@@ -33,8 +33,8 @@ func codelessReport(t interface{ Fatal(...any) }, calls []string) *model.Report 
 	return reports[0]
 }
 
-// blindCalls are the original lines of a file.
-var blindCalls = []string{"eval(aa)", "eval(bb)", "eval(ccc)", "eval(d)"}
+// originalCalls are the original lines of a file.
+var originalCalls = []string{"eval(aa)", "eval(bb)", "eval(ccc)", "eval(d)"}
 
 // blindly applies such a report and returns the live findings of the ref by their code.
 func blindly(t interface{ Fatal(...any) }, m *memory, ref string, full bool, calls []string) map[string]model.FindingWrite {
@@ -57,11 +57,11 @@ func blindly(t interface{ Fatal(...any) }, m *memory, ref string, full bool, cal
 func TestCodelessReportsDoNotHideNewCode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMemory()
-		was := blindly(t, m, "main", true, blindCalls)
+		was := blindly(t, m, "main", true, originalCalls)
 		for _, l := range m.lineages {
 			l.Triage = model.Triage{State: model.TriageIgnored}
 		}
-		calls, put := slices.Clone(blindCalls), []string{}
+		calls, put := slices.Clone(originalCalls), []string{}
 		for i := range rapid.IntRange(1, 4).Draw(t, "new calls") {
 			call := fmt.Sprintf("eval(%s%d)", strings.Repeat("x", rapid.IntRange(0, 3).Draw(t, "length")), i)
 			calls = slices.Insert(calls, rapid.IntRange(0, len(calls)).Draw(t, "at"), call)
@@ -69,23 +69,23 @@ func TestCodelessReportsDoNotHideNewCode(t *testing.T) {
 		}
 		ref := rapid.SampledFrom([]string{"main", "dev"}).Draw(t, "ref")
 		full := ref == "main" || rapid.Bool().Draw(t, "full")
-		told := calls
+		reported := calls
 		if !full {
-			told = put // a diff scan only reports results that its base does not have
+			reported = put // a diff scan only reports results that its base does not have
 		}
 		for range rapid.IntRange(1, 2).Draw(t, "scans") {
-			now := blindly(t, m, ref, full, told)
-			for _, call := range told {
-				row, there := now[call]
+			now := blindly(t, m, ref, full, reported)
+			for _, call := range reported {
+				row, exists := now[call]
 				state := m.lineages[row.LineageID].Triage.State
-				alike := slices.ContainsFunc(put, func(p string) bool { return len(p) == len(call) })
+				similar := slices.ContainsFunc(put, func(p string) bool { return len(p) == len(call) })
 				switch {
-				case !there:
-					t.Fatalf("%s is nowhere in %q", call, told)
+				case !exists:
+					t.Fatalf("%s is nowhere in %q", call, reported)
 				case slices.Contains(put, call) && state != model.TriageUntriaged:
-					t.Fatalf("%s is new in %q on %s and %s", call, told, ref, state)
-				case !alike && (state != model.TriageIgnored || ref == "main" && row.ID != was[call].ID):
-					t.Fatalf("%s was ignored, and nothing like it is new in %q on %s", call, told, ref)
+					t.Fatalf("%s is new in %q on %s and %s", call, reported, ref, state)
+				case !similar && (state != model.TriageIgnored || ref == "main" && row.ID != was[call].ID):
+					t.Fatalf("%s was ignored, and nothing like it is new in %q on %s", call, reported, ref)
 				}
 			}
 		}
@@ -96,7 +96,7 @@ func TestCodelessReportsDoNotHideNewCode(t *testing.T) {
 // position. A return to an earlier number restores no decisions.
 func TestCodelessReportsPreserveDecisions(t *testing.T) {
 	m := newMemory()
-	was := blindly(t, m, "main", true, blindCalls)
+	was := blindly(t, m, "main", true, originalCalls)
 	for code, state := range map[string]model.TriageState{"eval(aa)": model.TriageIgnored, "eval(ccc)": model.TriageFixing} {
 		m.lineages[was[code].LineageID].Triage = model.Triage{State: state}
 	}
@@ -116,10 +116,10 @@ func TestCodelessReportsPreserveDecisions(t *testing.T) {
 			t.Errorf("%s on another branch is of lineage %d, want %d", code, row.LineageID, was[code].LineageID)
 		}
 	}
-	if now := blindly(t, m, "main", true, append([]string{"eval(zz)"}, blindCalls...)); now["eval(aa)"].ID == was["eval(aa)"].ID || now["eval(ccc)"].ID != was["eval(ccc)"].ID {
+	if now := blindly(t, m, "main", true, append([]string{"eval(zz)"}, originalCalls...)); now["eval(aa)"].ID == was["eval(aa)"].ID || now["eval(ccc)"].ID != was["eval(ccc)"].ID {
 		t.Errorf("with one more: %v, before %v", ids(now), ids(was))
 	}
-	now := blindly(t, m, "main", true, blindCalls)
+	now := blindly(t, m, "main", true, originalCalls)
 	for _, code := range []string{"eval(aa)", "eval(bb)"} {
 		if now[code].ID == was[code].ID || m.lineages[now[code].LineageID].Triage.State != model.TriageUntriaged {
 			t.Errorf("without it again, %s is %d, before %v", code, now[code].ID, ids(was))
@@ -127,19 +127,19 @@ func TestCodelessReportsPreserveDecisions(t *testing.T) {
 	}
 }
 
-// blindStep is a scan of calls, with or without their code, followed by decisions.
-type blindStep struct {
-	ref   string
-	calls string // one letter each, * if ignored afterwards; eval results have equal lengths except for upper case
-	told  bool
-	diff  bool
-	want  string // after the scan: its letters, each with * if it is ignored
+// codelessStep is a scan of calls, with or without their code, followed by decisions.
+type codelessStep struct {
+	ref      string
+	calls    string // one letter each, * if ignored afterwards; eval results have equal lengths except for upper case
+	withCode bool
+	diff     bool
+	want     string // after the scan: its letters, each with * if it is ignored
 }
 
 // TestCodelessReportsContinueLiveFindings reports calls with and without their code, on several refs. E
 // is never decided on, so it must always be open.
 func TestCodelessReportsContinueLiveFindings(t *testing.T) {
-	for name, steps := range map[string][]blindStep{
+	for name, steps := range map[string][]codelessStep{
 		"the number comes back, not the code":      {{"main", "a*b*", false, false, "a*b*"}, {"main", "abe", false, false, "abe"}, {"main", "ae", false, false, "ae"}},
 		"the number of another ref comes back":     {{"main", "a*b*", false, false, "a*b*"}, {"dev", "abe", false, false, "abe"}, {"dev", "ae", false, false, "ae"}},
 		"the primary branch had it once":           {{"main", "a*b*", false, false, "a*b*"}, {"main", "abe", false, false, "abe"}, {"dev", "ae", false, false, "ae"}},
@@ -176,13 +176,13 @@ func callsOf(letters string) (calls []string) {
 }
 
 // apply scans the calls and ignores those marked by the step. It returns the resulting states.
-func (step blindStep) apply(t *testing.T, m *memory) (got string) {
+func (step codelessStep) apply(t *testing.T, m *memory) (got string) {
 	t.Helper()
 	letters := strings.ReplaceAll(step.calls, "*", "")
 	calls := callsOf(letters)
 	r := codelessReport(t, calls)
 	for i := range r.Results {
-		if step.told {
+		if step.withCode {
 			r.Results[i].Code, r.Results[i].CodeHash = calls[i], calls[i]
 		}
 	}

@@ -195,13 +195,13 @@ func TestInvalidResultsAreRefused(t *testing.T) {
 
 // TestTruncatedCodeIdentity checks that the identity of cut code includes all of it.
 func TestTruncatedCodeIdentity(t *testing.T) {
-	cut := func(whole string) model.Identity {
+	cut := func(code string) model.Identity {
 		r := result(eqeq, "a.js", 1, strings.Repeat("x", 64<<10))
-		r.CodeHash = whole
+		r.CodeHash = code
 		seen, _ := Observe(&model.Report{Tool: "semgrep", Results: []model.Result{r}})
 		return seen[0].Finding.Identity
 	}
-	if one, again := cut("one"), cut("one"); one == cut("other") || one != again {
+	if one, repeated := cut("one"), cut("one"); one == cut("other") || one != repeated {
 		t.Error("lines that begin alike are one finding, or one is two")
 	}
 }

@@ -96,7 +96,7 @@ func (y *yard) deleteRef(ref string) {
 		if err != nil || p.Primary() == ref {
 			return err
 		}
-		maps.DeleteFunc(y.stated, func(_ string, said *modelStatement) bool { return said.ref == ref })
+		maps.DeleteFunc(y.stated, func(_ string, statement *modelStatement) bool { return statement.ref == ref })
 		return tx.DeleteRef(ctx, y.project, ref)
 	})
 }
@@ -122,9 +122,9 @@ func (y *yard) drawUpload(ref string, now time.Time) Upload {
 	}
 	r.Inventories = []model.Inventory{}
 	for _, path := range some(t, lockfiles, "stated") {
-		held := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"p", "q", "r"}), 0, 3, rapid.ID).Draw(t, "held")
+		names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"p", "q", "r"}), 0, 3, rapid.ID).Draw(t, "held")
 		inventory := model.Inventory{Lockfile: path}
-		for _, name := range held {
+		for _, name := range names {
 			version := rapid.SampledFrom([]string{"1", "2"}).Draw(t, "version")
 			inventory.Dependencies = append(inventory.Dependencies, model.Dependency{Ecosystem: "npm", Name: name, Version: version})
 		}
@@ -150,19 +150,19 @@ func (y *yard) upload(u Upload) {
 		if before := y.stated[key]; before != nil && started.Before(before.at) {
 			continue
 		}
-		said := &modelStatement{ref: u.Ref, lockfile: inventory.Lockfile, source: r.Tool, at: started}
+		statement := &modelStatement{ref: u.Ref, lockfile: inventory.Lockfile, source: r.Tool, at: started}
 		for _, d := range inventory.Dependencies {
-			said.rows = append(said.rows, d.Name+"@"+d.Version)
+			statement.rows = append(statement.rows, d.Name+"@"+d.Version)
 		}
-		y.stated[key] = said
+		y.stated[key] = statement
 	}
 	if !u.Full || r.Failed || r.Inventories == nil || r.Searched == nil && !u.DeclaredFull {
 		return
 	}
-	for key, said := range y.stated {
-		stated := slices.ContainsFunc(r.Inventories, func(i model.Inventory) bool { return i.Lockfile == said.lockfile })
-		if said.ref == u.Ref && said.source == r.Tool && !said.at.After(started) && !stated &&
-			!slices.Contains(r.Searched, said.lockfile) && !slices.Contains(r.Skipped, said.lockfile) {
+	for key, statement := range y.stated {
+		stated := slices.ContainsFunc(r.Inventories, func(i model.Inventory) bool { return i.Lockfile == statement.lockfile })
+		if statement.ref == u.Ref && statement.source == r.Tool && !statement.at.After(started) && !stated &&
+			!slices.Contains(r.Searched, statement.lockfile) && !slices.Contains(r.Skipped, statement.lockfile) {
 			delete(y.stated, key)
 		}
 	}
@@ -202,10 +202,10 @@ func (y *yard) check() {
 // compare checks the rows of a branch against the model, and records their ids.
 func (y *yard) compare(ref string, rows []model.Dependency, ids map[string]int64) {
 	want, got := []string{}, []string{}
-	for _, said := range y.stated {
-		for _, row := range said.rows {
-			if said.ref == ref {
-				want = append(want, said.lockfile+" "+row)
+	for _, statement := range y.stated {
+		for _, row := range statement.rows {
+			if statement.ref == ref {
+				want = append(want, statement.lockfile+" "+row)
 			}
 		}
 	}

@@ -52,9 +52,9 @@ func TestDroppedLockfiles(t *testing.T) {
 				t.Fatalf("first: %+v", sum)
 			}
 			sum := apply(t, m, upload(stating("a.lock"), test.change))
-			_, there := m.inventories["refs/heads/main b.lock"]
-			if there == test.drops || test.drops != (len(sum.LockfilesDropped) == 1) {
-				t.Errorf("b.lock is there: %v; dropped %v", there, sum.LockfilesDropped)
+			_, exists := m.inventories["refs/heads/main b.lock"]
+			if exists == test.drops || test.drops != (len(sum.LockfilesDropped) == 1) {
+				t.Errorf("b.lock is there: %v; dropped %v", exists, sum.LockfilesDropped)
 			}
 		})
 	}

@@ -10,7 +10,7 @@ import (
 // searched, regardless of the report's lists.
 func TestResultsImplyScanCoverage(t *testing.T) {
 	seen, hidden := matched("a.py", 1, "x"), matched("b.py", 1, "y")
-	beside := matched("a.py", 9, "y") // in the same file
+	neighbor := matched("a.py", 9, "y") // in the same file
 	muted := func(r model.Result) model.Result { return with(r, func(r *model.Result) { r.Muted = true }) }
 	for name, test := range map[string]struct {
 		other  model.Result // only in the first scan
@@ -20,10 +20,10 @@ func TestResultsImplyScanCoverage(t *testing.T) {
 		"a rule that is not among those that ran": {hidden, func(u *Upload) {
 			u.DeclaredFull, u.Report.RulesRun, u.Report.Searched = false, []string{"other"}, []string{"a.py", "b.py"}
 		}, model.Fixed},
-		"what may be hidden, in a path that is not among those searched": {muted(beside), func(u *Upload) {
+		"what may be hidden, in a path that is not among those searched": {muted(neighbor), func(u *Upload) {
 			u.DeclaredFull, u.Report.RulesRun, u.Report.Searched, u.Report.HidesMuted = false, []string{"eqeq"}, []string{}, true
 		}, model.Muted},
-		"what may be hidden, in a path with a result of a report that tells none": {muted(beside), func(u *Upload) { u.Report.HidesMuted = true }, model.Muted},
+		"what may be hidden, in a path with a result of a report that tells none": {muted(neighbor), func(u *Upload) { u.Report.HidesMuted = true }, model.Muted},
 		"what may be hidden, in a path that is gone":                              {muted(hidden), func(u *Upload) { u.Report.HidesMuted = true }, model.Fixed},
 	} {
 		t.Run(name, func(t *testing.T) {

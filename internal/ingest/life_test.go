@@ -43,37 +43,40 @@ func TestClosing(t *testing.T) {
 	refused := func(rule string) model.Result { // in b.py; refused because it has no package
 		return model.Result{Rule: &model.Rule{Name: rule, IssueType: model.SCA}, Path: "b.py", Dependency: &model.Vulnerable{}}
 	}
-	tells := func(u *Upload) {
+	declareCoverage := func(u *Upload) {
 		u.DeclaredFull, u.Report.RulesRun, u.Report.Searched = false, []string{"eqeq"}, []string{"a.py", "b.py"}
 	}
 	for name, test := range map[string]struct {
 		change func(u *Upload) // applied to a full scan that sees a.py only
 		want   string          // state of the finding in b.py
 	}{
-		"searched, and the rule ran":              {tells, "fixed"},
-		"gone, and the rule ran":                  {func(u *Upload) { tells(u); u.Report.Searched = []string{"a.py"} }, "fixed"},
-		"skipped":                                 {func(u *Upload) { tells(u); u.Report.Searched, u.Report.Skipped = []string{"a.py"}, []string{"b.py"} }, "unresolved"},
-		"searched, and skipped for an error":      {func(u *Upload) { tells(u); u.Report.Skipped = []string{"b.py"} }, "unresolved"},
-		"a manifest that was not resolved":        {func(u *Upload) { tells(u); u.Report.Unresolved = []string{"b.py"} }, "fixed"},
-		"the rule did not run":                    {func(u *Upload) { tells(u); u.Report.Results, u.Report.RulesRun = nil, []string{"other"} }, "unresolved"},
-		"no rule ran":                             {func(u *Upload) { tells(u); u.Report.Results, u.Report.RulesRun = nil, []string{} }, "unresolved"},
+		"searched, and the rule ran": {declareCoverage, "fixed"},
+		"gone, and the rule ran":     {func(u *Upload) { declareCoverage(u); u.Report.Searched = []string{"a.py"} }, "fixed"},
+		"skipped": {func(u *Upload) {
+			declareCoverage(u)
+			u.Report.Searched, u.Report.Skipped = []string{"a.py"}, []string{"b.py"}
+		}, "unresolved"},
+		"searched, and skipped for an error":      {func(u *Upload) { declareCoverage(u); u.Report.Skipped = []string{"b.py"} }, "unresolved"},
+		"a manifest that was not resolved":        {func(u *Upload) { declareCoverage(u); u.Report.Unresolved = []string{"b.py"} }, "fixed"},
+		"the rule did not run":                    {func(u *Upload) { declareCoverage(u); u.Report.Results, u.Report.RulesRun = nil, []string{"other"} }, "unresolved"},
+		"no rule ran":                             {func(u *Upload) { declareCoverage(u); u.Report.Results, u.Report.RulesRun = nil, []string{} }, "unresolved"},
 		"reported, and refused":                   {func(u *Upload) { u.Report.Results = append(u.Report.Results, refused("eqeq")) }, "unresolved"},
 		"refused of another rule":                 {func(u *Upload) { u.Report.Results = append(u.Report.Results, refused("other")) }, "fixed"},
-		"rules not told":                          {func(u *Upload) { tells(u); u.Report.RulesRun = nil }, "fixed"},
-		"paths not told":                          {func(u *Upload) { tells(u); u.Report.Searched = nil }, "unresolved"},
+		"rules not told":                          {func(u *Upload) { declareCoverage(u); u.Report.RulesRun = nil }, "fixed"},
+		"paths not told":                          {func(u *Upload) { declareCoverage(u); u.Report.Searched = nil }, "unresolved"},
 		"neither told, declared full":             {func(*Upload) {}, "fixed"},
-		"rules not told, declared full":           {func(u *Upload) { tells(u); u.DeclaredFull, u.Report.RulesRun = true, nil }, "fixed"},
+		"rules not told, declared full":           {func(u *Upload) { declareCoverage(u); u.DeclaredFull, u.Report.RulesRun = true, nil }, "fixed"},
 		"declared full, and skipped":              {func(u *Upload) { u.Report.Skipped = []string{"b.py"} }, "unresolved"},
 		"declared full, and the rule did not run": {func(u *Upload) { u.Report.RulesRun = []string{}; u.Report.Results = nil }, "unresolved"},
 		"a failed run":                            {func(u *Upload) { u.Report.Failed = true }, "unresolved"},
-		"a diff scan":                             {func(u *Upload) { tells(u); u.Full = false }, "unresolved"},
+		"a diff scan":                             {func(u *Upload) { declareCoverage(u); u.Full = false }, "unresolved"},
 		"another source":                          {func(u *Upload) { u.Report.Tool = "bandit" }, "unresolved"},
 		"another category":                        {func(u *Upload) { u.Category = "ios" }, "unresolved"},
 		"another ref":                             {func(u *Upload) { u.Ref = "dev" }, "unresolved"},
 		"another edition of the same tool":        {func(u *Upload) { u.Report.Tool = "Opengrep OSS" }, "fixed"},
 		"the rule left the policy":                {func(u *Upload) { u.OutOfPolicy = func(rule, _ string) bool { return rule == "eqeq" } }, "removed"},
 		"the path left the policy, and did not run": {func(u *Upload) {
-			tells(u)
+			declareCoverage(u)
 			u.Report.RulesRun = nil
 			u.OutOfPolicy = func(_, path string) bool { return path == "b.py" }
 		}, "removed"},
@@ -101,12 +104,12 @@ func TestUnresolvedManifest(t *testing.T) {
 	}
 	m := newMemory()
 	apply(t, m, full(matched("package-lock.json", 1, "x"), vulnerable("package-lock.json"), vulnerable("web/yarn.lock")))
-	again := upload(full(), func(u *Upload) {
+	second := upload(full(), func(u *Upload) {
 		u.DeclaredFull = false
 		u.Report.RulesRun, u.Report.Searched = []string{"eqeq", "old-lodash"}, []string{"package-lock.json", "web/yarn.lock"}
 		u.Report.Unresolved = []string{"package-lock.json"}
 	})
-	apply(t, m, again)
+	apply(t, m, second)
 	got := map[string]string{}
 	for _, f := range m.rows {
 		got[f.RuleName+" "+f.Path] = f.State.String()

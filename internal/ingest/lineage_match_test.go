@@ -30,9 +30,9 @@ func only(t *testing.T, m *memory) *model.FindingWrite {
 // only reported properties.
 func TestLessDetailedReport(t *testing.T) {
 	m := newMemory()
-	told := matched("a.py", 3, "x")
-	told.SyntacticID, told.Code = "5yn", "x == x"
-	apply(t, m, full(told))
+	detailed := matched("a.py", 3, "x")
+	detailed.SyntacticID, detailed.Code = "5yn", "x == x"
+	apply(t, m, full(detailed))
 	before := *only(t, m)
 	apply(t, m, upload(full(silent("a.py", 3)), func(u *Upload) { u.Commit = "c2" }))
 	if diff := cmp.Diff(before, *only(t, m)); diff != "" {
@@ -43,7 +43,7 @@ func TestLessDetailedReport(t *testing.T) {
 	if sum.Changed != 1 || after.Line != 7 || after.Identity != before.Identity || after.CodeHash != before.CodeHash || after.PatternHash != before.PatternHash {
 		t.Errorf("another line: %+v, %+v", sum, after)
 	}
-	for _, want := range []string{`"match_based_id":"` + told.MatchBasedID, `"syntactic_id":"5yn"`, `"line":7`} {
+	for _, want := range []string{`"match_based_id":"` + detailed.MatchBasedID, `"syntactic_id":"5yn"`, `"line":7`} {
 		if !strings.Contains(string(after.Body), want) {
 			t.Errorf("the body %s has no %s", after.Body, want)
 		}
@@ -51,8 +51,8 @@ func TestLessDetailedReport(t *testing.T) {
 	if !strings.Contains(string(after.Evidence), "x == x") {
 		t.Errorf("the code is gone: %s", after.Evidence)
 	}
-	told.Location.Line, told.Location.EndLine = 7, 7
-	if sum := apply(t, m, full(told)); sum.New+sum.Moved+sum.Closed+sum.Returned != 0 || len(m.events) != 0 {
+	detailed.Location.Line, detailed.Location.EndLine = 7, 7
+	if sum := apply(t, m, full(detailed)); sum.New+sum.Moved+sum.Closed+sum.Returned != 0 || len(m.events) != 0 {
 		t.Errorf("as before: %+v, events %v", sum, m.events)
 	}
 }

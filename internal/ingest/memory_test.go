@@ -406,9 +406,9 @@ func (m *memory) PutInventory(_ context.Context, s model.InventoryStatement) (ad
 	return len(s.Inventory.Dependencies), len(old.Inventory.Dependencies), nil
 }
 
-func (m *memory) DropInventories(_ context.Context, _ int64, ref, source string, until time.Time, keep []string) (dropped []string, dependencies int, _ error) {
+func (m *memory) DropInventories(_ context.Context, _ int64, ref, source string, until time.Time, retained []string) (dropped []string, dependencies int, _ error) {
 	for key, s := range m.inventories {
-		if s.Ref == ref && (s.Source == source || source == "") && !s.At.After(until) && !slices.Contains(keep, s.Inventory.Lockfile) {
+		if s.Ref == ref && (s.Source == source || source == "") && !s.At.After(until) && !slices.Contains(retained, s.Inventory.Lockfile) {
 			m.writes++
 			delete(m.inventories, key)
 			dropped = append(dropped, s.Inventory.Lockfile)

@@ -88,7 +88,7 @@ func TestChangeDetection(t *testing.T) {
 func TestProposedMutes(t *testing.T) {
 	for name, c := range map[string]struct {
 		here, onPrimary model.State // 0: no finding
-		held            bool
+		muted           bool
 	}{
 		"nowhere":                  {0, 0, false},
 		"open here":                {model.Unresolved, 0, false},
@@ -112,9 +112,9 @@ func TestProposedMutes(t *testing.T) {
 			stored.Known = map[model.Identity]model.Lineage{id: {ID: 7}}
 		}
 		if c.onPrimary != 0 {
-			there := stood(&sightings[0], 2, 7, 5)
-			there.Ref, there.State = "refs/heads/main", c.onPrimary
-			stored.coexisting.live = map[int64][]model.Finding{7: {there}}
+			primary := stood(&sightings[0], 2, 7, 5)
+			primary.Ref, primary.State = "refs/heads/main", c.onPrimary
+			stored.coexisting.live = map[int64][]model.Finding{7: {primary}}
 		}
 		got := planOf(t, stored, sightings, nil)
 		state := model.State(0)
@@ -126,8 +126,8 @@ func TestProposedMutes(t *testing.T) {
 		case c.here != 0:
 			state = c.here
 		}
-		held, told := got.MuteDecisions[id]
-		if !told || held != c.held || (state == model.Muted) != c.held {
+		muted, decided := got.MuteDecisions[id]
+		if !decided || muted != c.muted || (state == model.Muted) != c.muted {
 			t.Errorf("%s: it is %s, and held is %v", name, state, got.MuteDecisions)
 		}
 	}
@@ -164,9 +164,9 @@ func TestNewIdentityJoinsLineage(t *testing.T) {
 		p := planner{Facts: Facts{Ref: c.ref, Primary: "refs/heads/main"}, lineages: newJoiner(stored)}
 		p.coexisting.live = map[int64][]model.Finding{7: {row}}
 		if c.apart {
-			beside := row
-			beside.ID, beside.LineageID = 2, 8
-			p.coexisting.live[8] = []model.Finding{beside}
+			neighbor := row
+			neighbor.ID, neighbor.LineageID = 2, 8
+			p.coexisting.live[8] = []model.Finding{neighbor}
 		}
 		p.link(&row, &c.seen)
 		if linked := len(p.changes.Links) == 1; linked != c.link || linked && p.changes.Links[0] != (model.IdentityLink{Identity: c.seen.Finding.Identity, LineageID: 7}) {
@@ -181,21 +181,21 @@ func TestNewIdentityJoinsLineage(t *testing.T) {
 // TestOmittedHashesAreRetained checks that unchanged identities retain hashes that a report omits. Reported
 // hashes replace them, and other identities do not inherit them.
 func TestOmittedHashesAreRetained(t *testing.T) {
-	told := observe("semgrep", with(matched("a.py", 1, "x"), func(r *model.Result) {
+	detailed := observe("semgrep", with(matched("a.py", 1, "x"), func(r *model.Result) {
 		r.StartHash, r.EndHash, r.Location.EndLine = "s", "e", 9
 	}))[0]
-	told.Finding.PatternHash, told.Finding.EdgeHash = model.Digest{3}, model.Digest{4}
-	untold := told
+	detailed.Finding.PatternHash, detailed.Finding.EdgeHash = model.Digest{3}, model.Digest{4}
+	untold := detailed
 	untold.Finding.PatternHash, untold.Finding.EdgeHash = model.Digest{}, model.Digest{}
 	another := untold
 	another.Finding.Identity.Hash[0]++
-	row := stood(&told, 1, 7, 5)
+	row := stood(&detailed, 1, 7, 5)
 	row.PatternHash, row.EdgeHash = model.Digest{1}, model.Digest{2}
 	p := &planner{}
 	for name, c := range map[string]struct {
 		seen Sighting
 		want [2]byte
-	}{"told": {told, [2]byte{3, 4}}, "not told": {untold, [2]byte{1, 2}}, "another identity": {another, [2]byte{}}} {
+	}{"told": {detailed, [2]byte{3, 4}}, "not told": {untold, [2]byte{1, 2}}, "another identity": {another, [2]byte{}}} {
 		next := p.updatedRow(&row, &c.seen)
 		if got := [2]byte{next.PatternHash[0], next.EdgeHash[0]}; got != c.want {
 			t.Errorf("%s: the hashes are %v, want %v", name, got, c.want)
@@ -223,8 +223,8 @@ func TestEqualCodeInOtherFormulaGroup(t *testing.T) {
 		was := matched("a.py", 1, "x")
 		was.Rule = &served
 		row := stood(&observe("semgrep", was)[0], 1, 7, 5)
-		again := with(was, func(r *model.Result) { r.MatchBasedID, r.PatternHash = "eqeq with another text", "another" })
-		c := planOf(t, Stored{Findings: []model.Finding{row}, Lineages: map[int64]model.Lineage{7: {ID: 7}}}, observe("semgrep", again), nil)
+		second := with(was, func(r *model.Result) { r.MatchBasedID, r.PatternHash = "eqeq with another text", "another" })
+		c := planOf(t, Stored{Findings: []model.Finding{row}, Lineages: map[int64]model.Lineage{7: {ID: 7}}}, observe("semgrep", second), nil)
 		if got := fmt.Sprintf("%d added, %s", len(c.Added), c.Items[0].Change); got != want {
 			t.Errorf("version %d: %s, want %s", version, got, want)
 		}
@@ -240,9 +240,9 @@ func TestRelease(t *testing.T) {
 		fresh.Code, fresh.DataFlow = "y == y", []model.FlowStep{{Path: "b.py"}}
 		vulnerable := with(vulnerable("p", "1"), func(r *model.Result) { r.Dependency.EPSS = epss })
 		sightings := observe("semgrep", known, fresh, vulnerable)
-		said := make([]*model.Result, len(sightings))
+		results := make([]*model.Result, len(sightings))
 		for i := range sightings {
-			said[i] = sightings[i].Result
+			results[i] = sightings[i].Result
 		}
 		row := stood(&sightings[0], 1, 7, 5)
 		c := planOf(t, Stored{Findings: []model.Finding{row}}, sightings, func(f *Facts) { f.Release = release })
@@ -250,11 +250,11 @@ func TestRelease(t *testing.T) {
 			t.Fatalf("release %t: %d are added, in the lineages %+v", release, len(c.Added), c.Lineages)
 		}
 		for i := range sightings {
-			if gone := sightings[i].Result != said[i]; gone != release || release && sightings[i].Result.Message != "" {
+			if gone := sightings[i].Result != results[i]; gone != release || release && sightings[i].Result.Message != "" {
 				t.Errorf("release %t: sighting %d let go: %t", release, i, gone)
 			}
 		}
-		if gone := said[1].Message == "" && said[1].Code == "" && said[1].DataFlow == nil; gone != release {
+		if gone := results[1].Message == "" && results[1].Code == "" && results[1].DataFlow == nil; gone != release {
 			t.Errorf("release %t: what a new finding says went with its body: %t", release, gone)
 		}
 	}

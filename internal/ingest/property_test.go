@@ -44,7 +44,7 @@ func init() {
 // drawUpload draws a scan of a tree with random options.
 func drawUpload(t *rapid.T, tr *tree, now time.Time) Upload {
 	r := &model.Report{Tool: rapid.SampledFrom([]string{"semgrep", "Semgrep OSS", "opengrep oss", "bandit"}).Draw(t, "tool")}
-	telling := []int{tellsAll, tellsAll, tellsNoPattern, tellsLittle}
+	telling := []int{detailFull, detailFull, detailNoPattern, detailMinimal}
 	if tr.coded {
 		telling = telling[:3]
 	}
@@ -148,7 +148,7 @@ func TestFindingsFollowMovedFiles(t *testing.T) {
 		c := newTruth(t, true)
 		scan := func() {
 			c.tick()
-			report := &model.Report{Tool: "semgrep", Results: tr.results(tellsAll)}
+			report := &model.Report{Tool: "semgrep", Results: tr.results(detailFull)}
 			c.upload(Upload{Project: model.Project{Name: "acme/payments"}, Ref: "main", Full: true, DeclaredFull: true, Report: report})
 		}
 		for range 4 {
@@ -223,7 +223,7 @@ func TestIdentityIsStableUnderLineMoves(t *testing.T) {
 		for range 4 {
 			tr.edit(t)
 		}
-		results := tr.results(tellsAll)
+		results := tr.results(detailFull)
 		for i := range results { // to make the order unambiguous
 			at := &results[i].Location
 			at.Column, at.EndColumn = i+1, max(0, at.EndColumn+i+1-at.Column)

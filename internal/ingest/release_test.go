@@ -23,9 +23,9 @@ func TestReleaseDoesNotChangeStoredData(t *testing.T) {
 	}
 	keeping, releasing := newMemory(), newMemory()
 	for i := range uploads() {
-		kept, released := full(uploads()[i]...), full(uploads()[i]...)
+		retained, released := full(uploads()[i]...), full(uploads()[i]...)
 		released.Release = true
-		a, b := apply(t, keeping, kept), apply(t, releasing, released)
+		a, b := apply(t, keeping, retained), apply(t, releasing, released)
 		if diff := cmp.Diff(a, b); diff != "" {
 			t.Errorf("upload %d is summed up otherwise:\n%s", i, diff)
 		}

@@ -9,12 +9,12 @@ import (
 // TestTransitions implements the table of docs/explanation/life-of-a-finding.md, except for deleted
 // refs, which the store removes.
 func TestTransitions(t *testing.T) {
-	a, beside := matched("a.py", 1, "x"), matched("b.py", 1, "y")
+	a, neighbor := matched("a.py", 1, "x"), matched("b.py", 1, "y")
 	muted := with(a, func(r *model.Result) { r.Muted = true })
 	untold := with(a, func(r *model.Result) { r.PatternHash = "" })
-	leaves := upload(full(beside), func(u *Upload) { u.OutOfPolicy = func(_, path string) bool { return path == "a.py" } })
-	passes := upload(full(beside), func(u *Upload) { u.Report.Skipped = []string{"a.py"} })
-	seen, seenMuted, closed := full(a, beside), full(muted, beside), full(beside)
+	leaves := upload(full(neighbor), func(u *Upload) { u.OutOfPolicy = func(_, path string) bool { return path == "a.py" } })
+	passes := upload(full(neighbor), func(u *Upload) { u.Report.Skipped = []string{"a.py"} })
+	seen, seenMuted, closed := full(a, neighbor), full(muted, neighbor), full(neighbor)
 	states := map[string][]Upload{
 		"none": {closed}, "unresolved": {seen}, "muted": {seenMuted}, "fixed": {seen, closed}, "removed": {seen, leaves},
 	}
@@ -28,7 +28,7 @@ func TestTransitions(t *testing.T) {
 		{"none", seen, model.Unresolved, "", true},
 		{"none", seenMuted, model.Muted, "", true},
 		{"unresolved", seen, model.Unresolved, "", false},
-		{"unresolved", full(untold, beside), model.Unresolved, "", false},
+		{"unresolved", full(untold, neighbor), model.Unresolved, "", false},
 		{"unresolved", seenMuted, model.Muted, "muted ", false},
 		{"unresolved", closed, model.Fixed, "fixed ", false},
 		{"unresolved", leaves, model.StateRemoved, "removed ", false},

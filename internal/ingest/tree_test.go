@@ -114,9 +114,9 @@ func (tr *tree) change(t *rapid.T, do string, first, it *item) {
 
 // The level of detail of reports on a tree.
 const (
-	tellsAll       = iota // ids and hashes, as semgrep ci
-	tellsNoPattern        // as Semgrep's JSON
-	tellsLittle           // as Semgrep's JSON without login
+	detailFull      = iota // ids and hashes, as semgrep ci
+	detailNoPattern        // as Semgrep's JSON
+	detailMinimal          // as Semgrep's JSON without login
 )
 
 // results returns a scanner's results for the tree.
@@ -157,7 +157,7 @@ func (tr *tree) match(r *model.Result, it item, telling int, count map[string]in
 	if it.style >= 7 { // a pattern without metavariables
 		key = fmt.Sprint(it.rule, r.Path, tr.pattern)
 	}
-	if it.style == 8 && telling == tellsAll {
+	if it.style == 8 && telling == detailFull {
 		r.StartHash, r.EndHash, r.Location.EndLine = "first", "last", r.Location.Line+2
 	}
 	if it.style == 7 {
@@ -166,10 +166,10 @@ func (tr *tree) match(r *model.Result, it item, telling int, count map[string]in
 	r.MatchBasedID = fmt.Sprint(key, "_", count[key])
 	r.CodeHash, r.PatternHash = fmt.Sprint(it.code, it.style >= 7), tr.pattern
 	count[key]++
-	if telling > tellsAll {
+	if telling > detailFull {
 		r.PatternHash = ""
 	}
-	if telling == tellsLittle {
+	if telling == detailMinimal {
 		r.MatchBasedID, r.CodeHash = "", ""
 	}
 }

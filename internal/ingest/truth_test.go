@@ -52,8 +52,8 @@ func (c *truth) picture() map[int64]known {
 	return out
 }
 
-// told is an upload and its effect on the stored findings.
-type told struct {
+// appliedUpload is an upload and its effect on the stored findings.
+type appliedUpload struct {
 	*truth
 	u             Upload
 	scope         Scope
@@ -77,7 +77,7 @@ func (c *truth) upload(u Upload) {
 		return
 	}
 	sightings, _ := Observe(u.Report)
-	n := told{truth: c, u: u, scope: scopeOf(&u, sightings), sightings: sightings, before: before, after: after, links: links, is: map[int64]*Sighting{}}
+	n := appliedUpload{truth: c, u: u, scope: scopeOf(&u, sightings), sightings: sightings, before: before, after: after, links: links, is: map[int64]*Sighting{}}
 	elsewhere := func(_ int64, f known) bool { return f.Ref != sum.Ref || f.Source != sum.Source }
 	maps.DeleteFunc(n.before, elsewhere)
 	maps.DeleteFunc(n.after, elsewhere)
@@ -87,13 +87,13 @@ func (c *truth) upload(u Upload) {
 	n.losesNothingClear()
 	n.followsFiles()
 	n.decidesOnNothingElse()
-	if n.whole() || c.coded { // otherwise new and unread results are ambiguous
-		c.again(u)
+	if n.complete() || c.coded { // otherwise new and unread results are ambiguous
+		c.checkRepeat(u)
 	}
 }
 
-// again checks that a repeated upload changes nothing.
-func (c *truth) again(u Upload) {
+// checkRepeat checks that a repeated upload changes nothing.
+func (c *truth) checkRepeat(u Upload) {
 	before, events := c.picture(), len(c.store.events)
 	c.tick()
 	sum, err := c.send(u)
@@ -111,7 +111,7 @@ func (c *truth) same(what string, before, after map[int64]known, events int) {
 
 // showsTheReport checks that there is a live finding for each reported result, and no other if the
 // report is complete.
-func (n *told) showsTheReport() {
+func (n *appliedUpload) showsTheReport() {
 	alive := map[int64]known{}
 	for id, f := range n.after {
 		if live(f.State) {
@@ -133,13 +133,13 @@ func (n *told) showsTheReport() {
 			n.is[at[0]] = s
 		}
 	}
-	if n.whole() && len(alive) != len(n.sightings) {
+	if n.complete() && len(alive) != len(n.sightings) {
 		n.t.Fatalf("%d findings are live, the report tells %d", len(alive), len(n.sightings))
 	}
 }
 
-// whole reports whether the scan is complete.
-func (n *told) whole() bool {
+// complete reports whether the scan is complete.
+func (n *appliedUpload) complete() bool {
 	r := n.u.Report
 	return n.u.DeclaredFull && !r.Failed && !r.HidesMuted && r.RulesRun == nil && r.Searched == nil && r.Skipped == nil && r.Unresolved == nil && n.u.OutOfPolicy == nil
 }
@@ -151,12 +151,12 @@ func numberIn(s *Sighting) (n int) {
 
 // closesWhatItMay checks that unreported findings have the state that the scan's scope determines,
 // and that the summary counts the changes.
-func (n *told) closesWhatItMay(sum Summary) {
+func (n *appliedUpload) closesWhatItMay(sum Summary) {
 	var fresh, returned, closed, removed, seen int
 	for id, f := range n.after {
-		was, there := n.before[id]
+		was, existed := n.before[id]
 		switch {
-		case !there:
+		case !existed:
 			fresh++
 		case live(f.State) && !live(was.State):
 			returned++
@@ -165,10 +165,10 @@ func (n *told) closesWhatItMay(sum Summary) {
 		case f.State == model.StateRemoved && was.State != model.StateRemoved:
 			removed++
 		}
-		if live(f.State) && there && f.State == was.State && f.Line == was.Line && f.Path == was.Path && f.number == was.number {
+		if live(f.State) && existed && f.State == was.State && f.Line == was.Line && f.Path == was.Path && f.number == was.number {
 			continue // unchanged, or not considered
 		}
-		if there && !live(f.State) && live(was.State) && n.scope.absentState(&was.Finding) != f.State {
+		if existed && !live(f.State) && live(was.State) && n.scope.absentState(&was.Finding) != f.State {
 			n.t.Fatalf("%+v became %s", was.Finding, f.State)
 		}
 		if live(f.State) {
@@ -183,15 +183,15 @@ func (n *told) closesWhatItMay(sum Summary) {
 
 // checkContinuation checks that a live finding continues only as its own code. It may continue in
 // another file only if that file continues its file.
-func (n *told) checkContinuation() {
+func (n *appliedUpload) checkContinuation() {
 	for id, s := range n.is {
-		was, there := n.before[id]
-		if f := &s.Finding; there && live(was.State) {
+		was, existed := n.before[id]
+		if f := &s.Finding; existed && live(was.State) {
 			byLineage := n.links == nil || n.links[f.Identity] == was.LineageID    // as followed on another ref
 			long := f.EdgeHash != model.Digest{} || was.EdgeHash != model.Digest{} // one of the two may lack it
 			edited := long && (f.EdgeHash == was.EdgeHash || byLineage)
-			told := f.CodeHash != model.Digest{} && was.CodeHash != model.Digest{}
-			if lastPart(f.RuleName) != lastPart(was.RuleName) || told && f.CodeHash != was.CodeHash && !edited {
+			bothHashed := f.CodeHash != model.Digest{} && was.CodeHash != model.Digest{}
+			if lastPart(f.RuleName) != lastPart(was.RuleName) || bothHashed && f.CodeHash != was.CodeHash && !edited {
 				n.t.Fatalf("%d: %+v goes on as %+v", id, was.Finding, *f)
 			}
 			if f.Path != was.Path && !byLineage && !n.mayMove(was.Path, f.Path) {
@@ -202,7 +202,7 @@ func (n *told) checkContinuation() {
 }
 
 // mayMove reports whether a file may continue as another.
-func (n *told) mayMove(from, to string) bool {
+func (n *appliedUpload) mayMove(from, to string) bool {
 	rows, kinds := 0, map[string]bool{}
 	for id, f := range n.before {
 		if live(f.State) && f.Path == from {
@@ -218,13 +218,13 @@ func (n *told) mayMove(from, to string) bool {
 
 // losesNothingClear checks that code that is unique in a file, before and after, remains the same
 // finding.
-func (n *told) losesNothingClear() {
-	type place struct {
+func (n *appliedUpload) losesNothingClear() {
+	type codeKey struct {
 		path, rule string
 		code       model.Digest
 	}
-	of := func(f *model.Finding) place { return place{f.Path, f.RuleName, f.CodeHash} }
-	had, has := map[place]int{}, map[place]int{}
+	of := func(f *model.Finding) codeKey { return codeKey{f.Path, f.RuleName, f.CodeHash} }
+	had, has := map[codeKey]int{}, map[codeKey]int{}
 	for _, f := range n.before {
 		if live(f.State) {
 			had[of(&f.Finding)]++
@@ -248,8 +248,8 @@ func (n *told) losesNothingClear() {
 
 // followsFiles checks that a completely moved file with the same name retains all its findings.
 // Failed scans are exempt, because they cannot detect removed files.
-func (n *told) followsFiles() {
-	left, came := map[string][]string{}, map[string][]string{}
+func (n *appliedUpload) followsFiles() {
+	left, added := map[string][]string{}, map[string][]string{}
 	had, has := map[string]map[int]int64{}, map[string]map[int]int64{}
 	for id, f := range n.before {
 		if live(f.State) {
@@ -265,12 +265,12 @@ func (n *told) followsFiles() {
 		}
 	}
 	for i := range n.sightings {
-		if p := n.sightings[i].Finding.Path; had[p] == nil && !slices.Contains(came[path.Base(p)], p) {
-			came[path.Base(p)] = append(came[path.Base(p)], p)
+		if p := n.sightings[i].Finding.Path; had[p] == nil && !slices.Contains(added[path.Base(p)], p) {
+			added[path.Base(p)] = append(added[path.Base(p)], p)
 		}
 	}
 	for name, from := range left {
-		to := came[name]
+		to := added[name]
 		if !n.coded || !n.u.Full || n.u.Report.Failed || len(from) != 1 || len(to) != 1 || !slices.Equal(numbersOf(had[from[0]]), numbersOf(has[to[0]])) {
 			continue
 		}
@@ -281,7 +281,7 @@ func (n *told) followsFiles() {
 }
 
 // lines counts the lines of findings. Findings on one line are one piece of code.
-func (n *told) lines(of map[int]int64) int {
+func (n *appliedUpload) lines(of map[int]int64) int {
 	lines := map[int]bool{}
 	for _, id := range of {
 		lines[n.before[id].Line] = true
@@ -299,7 +299,7 @@ func put(in map[string]map[int]int64, path string, number int, id int64) {
 func numbersOf(items map[int]int64) []int { return slices.Sorted(maps.Keys(items)) }
 
 // decidesOnNothingElse checks that only decided code has a decision.
-func (n *told) decidesOnNothingElse() {
+func (n *appliedUpload) decidesOnNothingElse() {
 	if !n.coded {
 		return
 	}

@@ -90,11 +90,11 @@ func (w *vexWorld) project(ctx context.Context, tx *store.Tx) model.Project {
 }
 
 // export writes the project's document in a format.
-func (w *vexWorld) export(format model.SBOMFormat, version string, whole bool) (doc string) {
+func (w *vexWorld) export(format model.SBOMFormat, version string, allProjects bool) (doc string) {
 	w.t.Helper()
 	err := w.s.View(w.t.Context(), w.id, func(ctx context.Context, tx *store.Tx) error {
 		r := model.SBOMRequest{Format: format, Version: version, ComponentType: "application"}
-		if !whole {
+		if !allProjects {
 			r.ProjectID = w.project(ctx, tx).ID
 		}
 		out, _, err := sbom.Export(ctx, tx, r, sbom.Options{Created: tx.Now()})
@@ -118,16 +118,16 @@ func TestExportedVEXReproducesTriage(t *testing.T) {
 			w.t.Fatalf("%d findings: %v", len(want), want)
 		}
 		for _, f := range []struct {
-			name    string
-			format  model.SBOMFormat
-			version string
-			whole   bool
+			name        string
+			format      model.SBOMFormat
+			version     string
+			allProjects bool
 		}{
 			{"OpenVEX", model.OpenVEX, "0.2.0", false},
 			{"OpenVEX of all projects", model.OpenVEX, "0.2.0", true},
 		} {
 			w.clock.Advance(time.Hour)
-			doc := w.export(f.format, f.version, f.whole)
+			doc := w.export(f.format, f.version, f.allProjects)
 			d, err := w.s.CreateDeployment(w.t.Context(), "other-"+strings.ToLower(strings.NewReplacer(" ", "-", ".", "-").Replace(f.name)), "", storetest.Actor)
 			if err != nil {
 				w.t.Fatal(err)

@@ -18,15 +18,15 @@ func TestWatchDetectsRotation(t *testing.T) {
 	if err := r.Create(path); err != nil {
 		t.Fatal(err)
 	}
-	var told []error
-	w := Watch(path, r, func() time.Time { return now }, func(err error) { told = append(told, err) })
+	var reported []error
+	w := Watch(path, r, func() time.Time { return now }, func(err error) { reported = append(reported, err) })
 	expect := func(what string, ring Ring, changes int) {
 		t.Helper()
 		now = now.Add(checkInterval)
 		use, old := w.SigningKeys()
 		wantUse, wantOld := ring.SigningKeys(now)
-		if !bytes.Equal(use, wantUse) || len(old) != len(wantOld) || len(told) != changes {
-			t.Errorf("%s: another key is in use, or %d are believed, want %d; told %v", what, len(old), len(wantOld), told)
+		if !bytes.Equal(use, wantUse) || len(old) != len(wantOld) || len(reported) != changes {
+			t.Errorf("%s: another key is in use, or %d are believed, want %d; told %v", what, len(old), len(wantOld), reported)
 		}
 	}
 	expect("at first", r, 0)
@@ -53,8 +53,8 @@ func TestWatchDetectsRotation(t *testing.T) {
 	}
 	expect("with half a file", rotated, 3)
 	expect("and still", rotated, 3)
-	if told[0] != nil || told[1] == nil || told[2] == nil {
-		t.Errorf("told %v", told)
+	if reported[0] != nil || reported[1] == nil || reported[2] == nil {
+		t.Errorf("told %v", reported)
 	}
 }
 
@@ -67,9 +67,9 @@ func TestWatchUpdatesPreviousKeys(t *testing.T) {
 	if err := r.Create(path); err != nil {
 		t.Fatal(err)
 	}
-	var told int
+	var reported int
 	w := Watch(path, r, func() time.Time { return now }, func(err error) {
-		if told++; err != nil {
+		if reported++; err != nil {
 			t.Error(err)
 		}
 	})
@@ -88,8 +88,8 @@ func TestWatchUpdatesPreviousKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, want := r.SigningKeys(now)
-		if _, old := w.SigningKeys(); !slices.EqualFunc(old, want, bytes.Equal) || told != changes {
-			t.Errorf("%s: %d are believed, want %d; told %d times", what, len(old), len(want), told)
+		if _, old := w.SigningKeys(); !slices.EqualFunc(old, want, bytes.Equal) || reported != changes {
+			t.Errorf("%s: %d are believed, want %d; told %d times", what, len(old), len(want), reported)
 		}
 	}
 	expect("as it was", func(*SigningKey) {}, 0)

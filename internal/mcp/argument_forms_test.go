@@ -38,9 +38,9 @@ func TestArgumentsInOtherForms(t *testing.T) {
 			t.Errorf("%v selects %v, %v selects %v", c.other, got, c.plain, want)
 		}
 	}
-	var whole struct{ Finding api.Finding }
-	if w.data(s, "get_finding", map[string]any{"id": itoa(all[0])}, &whole); whole.Finding.ID != all[0] {
-		t.Errorf("id as text reads %d instead of %d", whole.Finding.ID, all[0])
+	var details struct{ Finding api.Finding }
+	if w.data(s, "get_finding", map[string]any{"id": itoa(all[0])}, &details); details.Finding.ID != all[0] {
+		t.Errorf("id as text reads %d instead of %d", details.Finding.ID, all[0])
 	}
 	var counts []api.FindingsCountedBy
 	w.data(s, "count_findings", map[string]any{"issue_type": "sast", "group_by": []string{"repository"}}, &counts)

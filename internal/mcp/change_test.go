@@ -131,8 +131,8 @@ func TestExceptionsOfOtherFindingsAreRefused(t *testing.T) {
 			if _, err := w.client(w.token).TriageFindings(t.Context(), "acme", api.TriageRequest{IssueType: "sast", IssueIDs: []api.Int{api.Int(p.First[0].ID)}, NewTriageState: "reviewing"}); err != nil {
 				t.Fatal(err)
 			}
-			if again := w.plan(s, tool, arguments); again.Findings != p.Findings {
-				t.Fatalf("a count tells them apart: %+v", again)
+			if second := w.plan(s, tool, arguments); second.Findings != p.Findings {
+				t.Fatalf("a count tells them apart: %+v", second)
 			}
 			if text, refused := w.call(s, "confirm_change", map[string]any{"confirmation_id": p.ConfirmationID}); !refused || w.open() != want {
 				t.Errorf("confirmed: %s; %d open", text, w.open())

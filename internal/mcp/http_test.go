@@ -81,7 +81,7 @@ func TestEveryRequestIsCompleted(t *testing.T) {
 		meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 		want = `"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["redoubt://me"]}`
 	)
-	for _, c := range []struct{ version, method, params, says string }{
+	for _, c := range []struct{ version, method, params, contains string }{
 		{"2026-07-28", "subscriptions/listen", meta + "," + want, "result"},
 		{"", "subscriptions/listen", want, "result"},
 		{"2025-11-25", "subscriptions/listen", want, "result"},
@@ -94,7 +94,7 @@ func TestEveryRequestIsCompleted(t *testing.T) {
 		{"2025-11-25", "logging/setLevel", `"level":"debug"`, ""},
 	} {
 		status, text := w.posted(`{"jsonrpc":"2.0","id":7,"method":"`+c.method+`","params":{`+c.params+`}}`, c.version, c.method)
-		if !strings.Contains(text, c.says) || strings.Contains(text, `"listChanged":true`) || strings.Contains(text, `"toolsListChanged":true`) {
+		if !strings.Contains(text, c.contains) || strings.Contains(text, `"listChanged":true`) || strings.Contains(text, `"toolsListChanged":true`) {
 			t.Errorf("%s %s: %d %s", c.version, c.method, status, text)
 		}
 	}

@@ -55,12 +55,12 @@ func (w *world) lock(token, project, lodash string, more int) {
 
 // inventoried runs a test over HTTP and in memory.
 func inventoried(t *testing.T, test func(t *testing.T, w *world, s *sdk.ClientSession)) {
-	for _, way := range []string{"HTTP", "memory"} {
-		t.Run(way, func(t *testing.T) {
+	for _, transport := range []string{"HTTP", "memory"} {
+		t.Run(transport, func(t *testing.T) {
 			w := newWorld(t, "")
 			w.inventory()
 			s := w.connect(w.token)
-			if way == "memory" {
+			if transport == "memory" {
 				s = w.inMemory(w.token, true)
 			}
 			test(t, w, s)
@@ -99,13 +99,13 @@ func TestDependencyRanges(t *testing.T) {
 			}
 		}
 		var first, rest []api.Dependency
-		said := w.data(s, "search_dependencies", map[string]any{"name": "left-pad"}, &first)
-		cursor := regexp.MustCompile(`cursor "([^"]+)"`).FindStringSubmatch(said)
+		message := w.data(s, "search_dependencies", map[string]any{"name": "left-pad"}, &first)
+		cursor := regexp.MustCompile(`cursor "([^"]+)"`).FindStringSubmatch(message)
 		if len(first) != 25 || cursor == nil {
-			t.Fatalf("%d, %s", len(first), said)
+			t.Fatalf("%d, %s", len(first), message)
 		}
-		if said = w.data(s, "search_dependencies", map[string]any{"name": "left-pad", "cursor": cursor[1]}, &rest); len(rest) != 15 || !strings.Contains(said, "no more") || rest[0].ID == first[24].ID {
-			t.Errorf("%d, %s", len(rest), said)
+		if message = w.data(s, "search_dependencies", map[string]any{"name": "left-pad", "cursor": cursor[1]}, &rest); len(rest) != 15 || !strings.Contains(message, "no more") || rest[0].ID == first[24].ID {
+			t.Errorf("%d, %s", len(rest), message)
 		}
 	})
 }
@@ -120,9 +120,9 @@ func TestAdvisoryImpact(t *testing.T) {
 				t.Errorf("%s: %+v", id, a)
 			}
 			var impact []api.Impact
-			said := w.data(s, "get_advisory_impact", map[string]any{"id": id}, &impact)
-			if len(impact) != 1 || !strings.Contains(said, "1 affected findings. There are no more.") {
-				t.Fatalf("%s: %s %+v", id, said, impact)
+			message := w.data(s, "get_advisory_impact", map[string]any{"id": id}, &impact)
+			if len(impact) != 1 || !strings.Contains(message, "1 affected findings. There are no more.") {
+				t.Fatalf("%s: %s %+v", id, message, impact)
 			}
 			i := impact[0]
 			if i.Repository.Name != "acme/app" || i.Version != "4.17.20" || i.Lockfile != "package-lock.json" || i.Status != "open" || len(i.FixRecommendations) != 1 || i.FixRecommendations[0].Version != "4.17.21" {
@@ -154,12 +154,12 @@ func (w *world) bill(s *sdk.ClientSession, arguments map[string]any) (text strin
 			api.SBOMExportStatusResponse
 			Text string
 		}
-		said := w.data(s, "get_sbom", map[string]any{"task_token": task.TaskToken, "offset": len(text)}, &state)
+		message := w.data(s, "get_sbom", map[string]any{"task_token": task.TaskToken, "offset": len(text)}, &state)
 		if state.Status == "SBOM_EXPORT_STATUS_FAILED" {
 			w.Fatalf("%+v", state)
 		}
 		text += state.Text
-		if state.DownloadURL != "" && !strings.Contains(said, "For more, use offset") {
+		if state.DownloadURL != "" && !strings.Contains(message, "For more, use offset") {
 			return text
 		}
 	}

@@ -92,26 +92,26 @@ func TestClientGo(t *testing.T) {
 			if len(found) != 3 || found[0].Message != "eval is dangerous" || found[0].Path != "a.py" {
 				t.Fatalf("%+v", found)
 			}
-			var whole struct {
+			var details struct {
 				Finding  api.Finding
 				Evidence api.EvidenceResponse
 				History  []api.FindingEvent
 			}
-			w.data(s, "get_finding", map[string]any{"id": found[0].ID}, &whole)
+			w.data(s, "get_finding", map[string]any{"id": found[0].ID}, &details)
 			want, err := w.client(w.token).GetFinding(t.Context(), "acme", found[0].ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want.Finding, whole.Finding, cmpopts.EquateEmpty()); diff != "" || whole.Evidence.Precedent.Total != 4 || whole.Evidence.Code[0].Text != "eval(x)" {
-				t.Errorf("%+v (-want +got)\n%s", whole.Evidence, diff)
+			if diff := cmp.Diff(want.Finding, details.Finding, cmpopts.EquateEmpty()); diff != "" || details.Evidence.Precedent.Total != 4 || details.Evidence.Code[0].Text != "eval(x)" {
+				t.Errorf("%+v (-want +got)\n%s", details.Evidence, diff)
 			}
-			if len(whole.History) != 1 || whole.History[0].Kind != "found" {
-				t.Errorf("its history is %+v", whole.History)
+			if len(details.History) != 1 || details.History[0].Kind != "found" {
+				t.Errorf("its history is %+v", details.History)
 			}
 			var counts []api.FindingsCountedBy
-			said := w.data(s, "count_findings", map[string]any{"issue_type": "sast", "group_by": "repository"}, &counts)
-			if fmt.Sprint(counts) != "[{repository [{acme/app 3} {acme/other 1}] 0}]" || !strings.Contains(said, "4 findings") {
-				t.Errorf("%s: %+v", said, counts)
+			message := w.data(s, "count_findings", map[string]any{"issue_type": "sast", "group_by": "repository"}, &counts)
+			if fmt.Sprint(counts) != "[{repository [{acme/app 3} {acme/other 1}] 0}]" || !strings.Contains(message, "4 findings") {
+				t.Errorf("%s: %+v", message, counts)
 			}
 			var list []map[string]any
 			if w.data(s, "list_projects", nil, &list); len(list) != 2 {
@@ -151,8 +151,8 @@ func TestForeignTokensSeeNothing(t *testing.T) {
 		t.Errorf("the bound token reads another's: %s", text)
 	}
 	var plan any
-	if said := w.data(bound, "plan_triage", map[string]any{"issue_type": "sast", "ids": []int64{ids[0].ID}, "state": "ignored"}, &plan); !strings.Contains(said, "nothing to plan") {
-		t.Errorf("the bound token plans about another's: %s", said)
+	if message := w.data(bound, "plan_triage", map[string]any{"issue_type": "sast", "ids": []int64{ids[0].ID}, "state": "ignored"}, &plan); !strings.Contains(message, "nothing to plan") {
+		t.Errorf("the bound token plans about another's: %s", message)
 	}
 	for _, s := range []*sdk.ClientSession{w.connect(w.token), bound} {
 		for tool, arguments := range map[string]map[string]any{

@@ -12,14 +12,14 @@ import (
 func TestSavedViews(t *testing.T) {
 	w := newWorld(t, "")
 	s, client := w.connect(w.token), w.client(w.token)
-	keep := func(name, query string) int64 {
+	create := func(name, query string) int64 {
 		v, err := client.CreateSavedView(t.Context(), w.ours.Slug, api.CreateSavedViewRequest{Name: name, IssueType: "sast", Query: query, Shared: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return v.View.ID
 	}
-	app, lost := keep("app", "repos=acme%2Fapp"), keep("lost", "repos=acme%2Fgone")
+	app, lost := create("app", "repos=acme%2Fapp"), create("lost", "repos=acme%2Fgone")
 	var views []api.SavedView
 	if w.data(s, "list_saved_views", nil, &views); len(views) != 2 || views[1].Problem != "the project acme/gone no longer exists" {
 		t.Errorf("the views are %+v", views)
@@ -32,21 +32,21 @@ func TestSavedViews(t *testing.T) {
 		if len(lines) != want || strings.HasPrefix(counted, "0 findings") != (want == 0) {
 			t.Errorf("view %d lists %d and counts %q", view, len(lines), counted)
 		}
-		for _, said := range []string{found, counted} {
-			if strings.Contains(said, "deleted objects") != (view == lost) || strings.Contains(said, "acme/gone") {
-				t.Errorf("view %d: %s", view, said)
+		for _, message := range []string{found, counted} {
+			if strings.Contains(message, "deleted objects") != (view == lost) || strings.Contains(message, "acme/gone") {
+				t.Errorf("view %d: %s", view, message)
 			}
 		}
 	}
-	for said, arguments := range map[string]map[string]any{
+	for message, arguments := range map[string]map[string]any{
 		"cannot be combined with other filters": {"issue_type": "sast", "view": app, "severities": []string{"high"}},
 		"query.issue_type":                      {"issue_type": "sca", "view": app},
 		"start at 1":                            {"issue_type": "sast", "view": -1},
 		"4000000":                               {"issue_type": "sast", "view": 4_000_000},
 	} {
 		for _, tool := range []string{"search_findings", "count_findings"} {
-			if text, refused := w.call(s, tool, arguments); !refused || !strings.Contains(text, said) {
-				t.Errorf("%s %v: %s, want %q", tool, arguments, text, said)
+			if text, refused := w.call(s, tool, arguments); !refused || !strings.Contains(text, message) {
+				t.Errorf("%s %v: %s, want %q", tool, arguments, text, message)
 			}
 		}
 	}

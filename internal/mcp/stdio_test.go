@@ -37,7 +37,7 @@ func TestInvalidLineGetsResponse(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() { ended <- s.Run(t.Context(), mcp.Stdio(in, out)) }()
 			lines := bufio.NewScanner(answers)
-			ask := func(line string) (answer struct {
+			request := func(line string) (answer struct {
 				ID     *int
 				Result json.RawMessage
 				Error  *struct{ Code int64 }
@@ -55,14 +55,14 @@ func TestInvalidLineGetsResponse(t *testing.T) {
 				}
 				return answer
 			}
-			if a := ask(hello); a.ID == nil || *a.ID != 1 || a.Error != nil {
+			if a := request(hello); a.ID == nil || *a.ID != 1 || a.Error != nil {
 				t.Fatalf("initialize: %s", lines.Text())
 			}
-			a := ask(c.line)
+			a := request(c.line)
 			if c.code != 0 && (a.ID != nil || a.Error == nil || a.Error.Code != c.code) || c.code == 0 && (a.ID == nil || a.Error != nil) {
 				t.Errorf("%.80s is answered with %s", c.line, lines.Text())
 			}
-			if a := ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`); a.ID == nil || *a.ID != 2 || a.Error != nil {
+			if a := request(`{"jsonrpc":"2.0","id":2,"method":"ping"}`); a.ID == nil || *a.ID != 2 || a.Error != nil {
 				t.Errorf("what comes after is answered with %s", lines.Text())
 			}
 			send.Close()

@@ -80,11 +80,11 @@ func newWorld(t *testing.T, public string) *world {
 	w.token = w.newToken(w.ours, model.Token{Name: "all", Scopes: all})
 	w.upload(w.token, "acme/app", "eval is dangerous", 1, 2, 3)
 	w.upload(w.token, "acme/other", "eval is dangerous", 1)
-	theirs, err := w.store.CreateDeployment(t.Context(), "rival", "Rival", storetest.Actor)
+	rival, err := w.store.CreateDeployment(t.Context(), "rival", "Rival", storetest.Actor)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.rival = w.newToken(theirs, model.Token{Name: "all", Scopes: all})
+	w.rival = w.newToken(rival, model.Token{Name: "all", Scopes: all})
 	w.upload(w.rival, "rival/secretive", "of the rival", 1)
 	return w
 }
@@ -158,12 +158,12 @@ func (w *world) connect(token string) *sdk.ClientSession {
 // inMemory returns a session with a server like that of redoubt mcp.
 func (w *world) inMemory(token string, mayWrite bool) *sdk.ClientSession {
 	w.Helper()
-	here, there := sdk.NewInMemoryTransports()
+	here, clientTransport := sdk.NewInMemoryTransports()
 	s := mcp.New(mcp.Config{Client: w.client(token), Deployment: "acme", Caller: "me", MayWrite: mayWrite, Changes: mcp.NewChanges(w.clock.Now), Version: "test"})
 	if _, err := s.Connect(w.Context(), here, nil); err != nil {
 		w.Fatal(err)
 	}
-	return w.session(there)
+	return w.session(clientTransport)
 }
 
 func (w *world) session(transport sdk.Transport) *sdk.ClientSession {
@@ -199,7 +199,7 @@ func (w *world) call(s *sdk.ClientSession, tool string, arguments map[string]any
 var fence = regexp.MustCompile(`(?s)^(.*)\nBEGIN UNTRUSTED DATA ([A-Z2-7]{26})\n(.*)\nEND UNTRUSTED DATA ([A-Z2-7]{26})$`)
 
 // data calls a tool, which must succeed, and decodes the data between the marks.
-func (w *world) data(s *sdk.ClientSession, tool string, arguments map[string]any, out any) (said string) {
+func (w *world) data(s *sdk.ClientSession, tool string, arguments map[string]any, out any) (message string) {
 	w.Helper()
 	text, refused := w.call(s, tool, arguments)
 	m := fence.FindStringSubmatch(text)

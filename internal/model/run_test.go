@@ -87,7 +87,7 @@ func TestRunsEnd(t *testing.T) {
 			}
 			was := r
 			r = r.After(o, now)
-			if again := o.State == RunFailed && (o.Failure == RunTransient || o.Failure == 0) && was.Attempt < RunAttempts; again != (r.State == RunQueued) {
+			if retry := o.State == RunFailed && (o.Failure == RunTransient || o.Failure == 0) && was.Attempt < RunAttempts; retry != (r.State == RunQueued) {
 				t.Fatalf("attempt %d with %+v became %s", was.Attempt, o, r.State)
 			}
 			if r.State == RunQueued && !r.DueAt.After(now) {
@@ -219,7 +219,7 @@ func TestRunnerFieldsAreBounded(t *testing.T) {
 // sandbox that may execute the requested runs.
 func TestRunnerWithoutSandboxWarning(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	kept := Runner{Name: "kept", Isolation: "bubblewrap: no network, the checkout alone", SeenAt: now}
+	sandboxed := Runner{Name: "kept", Isolation: "bubblewrap: no network, the checkout alone", SeenAt: now}
 	loose := Runner{Name: "loose", Isolation: NoSandbox + "bubblewrap (bwrap) is not installed", SeenAt: now}
 	gone := loose
 	gone.SeenAt = now.Add(-RunnerGone)
@@ -228,10 +228,10 @@ func TestRunnerWithoutSandboxWarning(t *testing.T) {
 		facts RunFacts
 		warns bool
 	}{
-		"kept in":      {RunFacts{Project: wanted, Runners: []Runner{kept}}, false},
+		"kept in":      {RunFacts{Project: wanted, Runners: []Runner{sandboxed}}, false},
 		"not kept in":  {RunFacts{Project: wanted, Runners: []Runner{loose}}, true},
-		"one of two":   {RunFacts{Project: wanted, Runners: []Runner{kept, loose}}, true},
-		"gone":         {RunFacts{Project: wanted, Runners: []Runner{gone, kept}}, false},
+		"one of two":   {RunFacts{Project: wanted, Runners: []Runner{sandboxed, loose}}, true},
+		"gone":         {RunFacts{Project: wanted, Runners: []Runner{gone, sandboxed}}, false},
 		"not wanted":   {RunFacts{Project: off, Runners: []Runner{loose}}, false},
 		"by hand once": {RunFacts{Project: off, Runners: []Runner{loose}, Open: &Run{State: RunQueued}}, true},
 		"none":         {RunFacts{Project: wanted}, false},

@@ -103,8 +103,8 @@ func TestMentions(t *testing.T) {
 		var got []string
 		for _, m := range model.Mentions(text, known) {
 			got = append(got, m.Name)
-			if said := text[m.Start:m.End]; !strings.EqualFold(said, "@"+m.Name) {
-				t.Errorf("%q: %s is at %q", text, m.Name, said)
+			if mention := text[m.Start:m.End]; !strings.EqualFold(mention, "@"+m.Name) {
+				t.Errorf("%q: %s is at %q", text, m.Name, mention)
 			}
 		}
 		if !slices.Equal(got, want) {
@@ -128,7 +128,7 @@ func TestMentions(t *testing.T) {
 
 // TestCommentText checks how submitted comments are normalized.
 func TestCommentText(t *testing.T) {
-	for said, want := range map[string]string{
+	for input, want := range map[string]string{
 		" x \r\n y\t":                        "x \n y",
 		"a\x1b[31mb\u202e\u2028":             "a[31mb",
 		strings.Repeat("é", model.MaxNote):   strings.Repeat("é", model.MaxNote),
@@ -138,9 +138,9 @@ func TestCommentText(t *testing.T) {
 		"\xff":                               "",
 		strings.Repeat("é", model.MaxNote+1): "",
 	} {
-		got, err := model.CommentText(said)
+		got, err := model.CommentText(input)
 		if _, invalid := errors.AsType[*model.InvalidError](err); invalid != (want == "") || err == nil && got != want {
-			t.Errorf("%.40q is %.40q, %v", said, got, err)
+			t.Errorf("%.40q is %.40q, %v", input, got, err)
 		}
 	}
 }

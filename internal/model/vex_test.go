@@ -32,9 +32,9 @@ func TestVEXStatementTriage(t *testing.T) {
 		if tt.statement.Own != nil {
 			continue
 		}
-		again, ok := VEXOf(Triage{State: got.State, Reason: got.Reason, Comment: got.Comment})
-		if !ok || again.Status != tt.statement.Status || again.Justification != tt.statement.Justification || again.Detail != tt.statement.Detail {
-			t.Errorf("%q is parsed as %+v (%t), was %+v", tt.want, again, ok, tt.statement)
+		parsed, ok := VEXOf(Triage{State: got.State, Reason: got.Reason, Comment: got.Comment})
+		if !ok || parsed.Status != tt.statement.Status || parsed.Justification != tt.statement.Justification || parsed.Detail != tt.statement.Detail {
+			t.Errorf("%q is parsed as %+v (%t), was %+v", tt.want, parsed, ok, tt.statement)
 		}
 	}
 	for _, long := range []VEXStatement{

@@ -66,7 +66,7 @@ func TestMentionedUsersAreNotified(t *testing.T) {
 			w.runDueJobs()
 			w.runDueJobs()
 			var got []string
-			for _, l := range p.take() {
+			for _, l := range p.drain() {
 				got = append(got, l.to)
 				text, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(l.body)))
 				if err != nil {
@@ -88,7 +88,7 @@ func TestMentionedUsersAreNotified(t *testing.T) {
 			_, err := triage.WithdrawComment(ctx, tx, model.Finding{LineageID: finding.ID}, c.ID, ana.ID, false)
 			return err
 		})
-		if w.runDueJobs(); len(p.take()) != 0 {
+		if w.runDueJobs(); len(p.drain()) != 0 {
 			w.Error("of a comment that was withdrawn before anybody was told, mail came")
 		}
 	})
@@ -142,7 +142,7 @@ func TestWithdrawnCommentIsNotSent(t *testing.T) {
 		p.refuse(&smtp.SMTPError{Code: 451, Message: "later"})
 		secret := w.comments(ana, finding, "@ben@example.com the key is hunter2")
 		w.runDueJobs()
-		if n := len(w.receiver.take()); n != 1 || len(p.take()) != 0 {
+		if n := len(w.receiver.drain()); n != 1 || len(p.drain()) != 0 {
 			t.Fatalf("%d attempts were made", n)
 		}
 		for _, rule := range []int64{hook.ID, daily.ID, 0} {
@@ -162,7 +162,7 @@ func TestWithdrawnCommentIsNotSent(t *testing.T) {
 			t.Errorf("the webhook got %+v", got)
 		}
 		var to []string
-		for _, l := range p.take() {
+		for _, l := range p.drain() {
 			to = append(to, l.to)
 			if strings.Contains(l.body, "hunter2") || !strings.Contains(l.body, "it stays") || strings.Contains(l.subject, "notifications") {
 				t.Errorf("mail is %+v", l)
@@ -184,7 +184,7 @@ func TestWithdrawnCommentIsNotSent(t *testing.T) {
 // TestSentCommentIsNotSentAgain checks that a sent comment is not sent again once it was
 // withdrawn or its project was removed.
 func TestSentCommentIsNotSentAgain(t *testing.T) {
-	for name, take := range map[string]func(w *world, c model.FindingComment){
+	for name, invalidate := range map[string]func(w *world, c model.FindingComment){
 		"withdrawn": func(w *world, c model.FindingComment) { w.withdraws(c) },
 		"removed":   func(w *world, _ model.FindingComment) { removeProject(w, model.Exception{}) },
 	} {
@@ -197,13 +197,13 @@ func TestSentCommentIsNotSentAgain(t *testing.T) {
 				if got := w.receiver.events(t); len(got) != 1 || got[0].Data.Reason != "hunter2" {
 					t.Fatalf("told: %+v", got)
 				}
-				take(w, c)
+				invalidate(w, c)
 				w.update(func(ctx context.Context, tx *store.Tx) error {
 					_, err := tx.ResendNotification(ctx, rule.ID, w.log(rule.ID)[0].ID)
 					return err
 				})
 				w.runDueJobs()
-				if got := w.receiver.take(); len(got) != 0 {
+				if got := w.receiver.drain(); len(got) != 0 {
 					t.Errorf("told again: %s", got[0].body)
 				}
 				if log := w.log(rule.ID); len(log) != 1 || log[0].State != model.NotificationFailed {
@@ -232,7 +232,7 @@ func TestRemovedUsersGetNoMentionMail(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.runDueJobs()
-		if got := p.take(); len(got) != 1 || got[0].to != "here@example.com" {
+		if got := p.drain(); len(got) != 1 || got[0].to != "here@example.com" {
 			t.Errorf("mail is %+v", got)
 		}
 	})

@@ -39,7 +39,7 @@ func TestNewFindingsAreSentBySignedWebhook(t *testing.T) {
 		w.found(added{n: 2, severity: model.SeverityMedium})
 		w.found(added{n: 3, severity: model.SeverityHigh})
 		w.runDueJobs()
-		got := w.receiver.take()
+		got := w.receiver.drain()
 		if len(got) != 1 {
 			t.Fatalf("%d messages, want 1", len(got))
 		}
@@ -61,7 +61,7 @@ func TestNewFindingsAreSentBySignedWebhook(t *testing.T) {
 		if len(log) != 1 || log[0].State != model.NotificationDelivered || log[0].Status != http.StatusNoContent || log[0].Attempts != 1 {
 			t.Errorf("the log has %+v", log)
 		}
-		if w.runDueJobs(); len(w.receiver.take()) != 0 {
+		if w.runDueJobs(); len(w.receiver.drain()) != 0 {
 			t.Error("they are sent again")
 		}
 	})
@@ -80,7 +80,7 @@ func TestRolledBackEventsAreNotSent(t *testing.T) {
 		if !errors.Is(err, broke) {
 			t.Fatal(err)
 		}
-		if w.runDueJobs(); len(w.receiver.take()) != 0 {
+		if w.runDueJobs(); len(w.receiver.drain()) != 0 {
 			t.Error("rolled back events are sent")
 		}
 	})
@@ -98,7 +98,7 @@ func TestEventsMatchedTwiceAreSentOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.clock.Advance(2 * time.Minute) // before the outcome is stored, another process takes over
-		if w.runDueJobs(); len(w.receiver.take()) != 1 || len(w.log(r.ID)) != 1 {
+		if w.runDueJobs(); len(w.receiver.drain()) != 1 || len(w.log(r.ID)) != 1 {
 			t.Errorf("the log has %+v", w.log(r.ID))
 		}
 	})
@@ -114,11 +114,11 @@ func TestInterruptedDeliveryIsResumed(t *testing.T) {
 			t.Fatal(j, err)
 		}
 		w.found(added{n: 1, severity: model.SeverityHigh})
-		if w.runDueJobs(); len(w.receiver.take()) != 0 {
+		if w.runDueJobs(); len(w.receiver.drain()) != 0 {
 			t.Fatal("two tell at once")
 		}
 		w.clock.Advance(5 * time.Minute)
-		if w.runDueJobs(); len(w.receiver.take()) != 2 {
+		if w.runDueJobs(); len(w.receiver.drain()) != 2 {
 			t.Error("the interrupted message is not sent")
 		}
 	})
@@ -131,7 +131,7 @@ func TestRecoveredReceiverGetsMessagesInOrder(t *testing.T) {
 		w.found(added{n: 1, severity: model.SeverityHigh})
 		w.found(added{n: 2, severity: model.SeverityHigh})
 		w.runDueJobs()
-		if got := w.receiver.take(); len(got) != 1 {
+		if got := w.receiver.drain(); len(got) != 1 {
 			t.Fatalf("%d attempts, want the first message's alone", len(got))
 		}
 		first := w.log(r.ID)
@@ -142,7 +142,7 @@ func TestRecoveredReceiverGetsMessagesInOrder(t *testing.T) {
 			t.Error("the rule does not say that its receiver is down")
 		}
 		w.clock.Advance(4 * time.Second)
-		if w.runDueJobs(); len(w.receiver.take()) != 0 {
+		if w.runDueJobs(); len(w.receiver.drain()) != 0 {
 			t.Error("it is tried before its time")
 		}
 		w.receiver.respondWith(http.StatusOK)
@@ -174,7 +174,7 @@ func TestDeliveryAttemptsByReceiverResponse(t *testing.T) {
 		attempts int // within the first hour
 		ended    time.Duration
 		paused   bool
-		says     string
+		problem  string
 	}{
 		{"refused", func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "no such\x1b[31m channel", http.StatusNotFound)
@@ -196,7 +196,7 @@ func TestDeliveryAttemptsByReceiverResponse(t *testing.T) {
 				w.clock.Advance(time.Minute)
 				w.runDueJobs()
 			}
-			if got := w.receiver.take(); len(got) != c.attempts {
+			if got := w.receiver.drain(); len(got) != c.attempts {
 				t.Errorf("%d attempts within the hour, want %d", len(got), c.attempts)
 			}
 			for after := time.Hour; after < c.ended; after += 10 * time.Minute {
@@ -204,10 +204,10 @@ func TestDeliveryAttemptsByReceiverResponse(t *testing.T) {
 				w.runDueJobs()
 			}
 			n := w.log(r.ID)[0]
-			if n.State != model.NotificationFailed || !strings.Contains(n.Problem, c.says) || n.EndedAt.IsZero() || strings.Contains(n.Answer, "\x1b") {
+			if n.State != model.NotificationFailed || !strings.Contains(n.Problem, c.problem) || n.EndedAt.IsZero() || strings.Contains(n.Answer, "\x1b") {
 				t.Errorf("the log has %+v", n)
 			}
-			for _, got := range w.receiver.take() {
+			for _, got := range w.receiver.drain() {
 				if got.path != "/hook" {
 					t.Errorf("a redirect was followed to %s", got.path)
 				}
@@ -279,7 +279,7 @@ func TestInternalAddressesAreNotNotified(t *testing.T) {
 	r, _ := w.addRule(nil)
 	w.found(added{n: 1, severity: model.SeverityHigh})
 	w.runDueJobs()
-	if got := w.receiver.take(); len(got) != 0 {
+	if got := w.receiver.drain(); len(got) != 0 {
 		t.Fatalf("an internal address was told: %+v", got)
 	}
 	if n := w.log(r.ID)[0]; !strings.Contains(n.Problem, "--notify-to") || strings.Contains(n.Problem, "/hook") {
@@ -305,7 +305,7 @@ func TestRotatedAndPreviousSecretBothSign(t *testing.T) {
 		w.clock.Advance(c.wait)
 		w.found(added{n: 1, severity: model.SeverityHigh})
 		w.runDueJobs()
-		got := w.receiver.take()
+		got := w.receiver.drain()
 		if len(got) != 1 || !verify(t, after, got[0]) || verify(t, before, got[0]) != c.both {
 			t.Errorf("after %s: %v", c.wait, got[0].header)
 		}
@@ -316,7 +316,7 @@ func TestTestsAndResendsAreLogged(t *testing.T) {
 	each(t, func(w *world) {
 		r, _ := w.addRule(func(r *model.NotificationRule) { r.Paused = true })
 		sent, err := w.n.Test(t.Context(), w.d.ID, model.Actor{Kind: "user", Name: "alice"}, r.ID)
-		if err != nil || len(sent) != 1 || sent[0].State != model.NotificationDelivered || len(w.receiver.take()) != 1 {
+		if err != nil || len(sent) != 1 || sent[0].State != model.NotificationDelivered || len(w.receiver.drain()) != 1 {
 			t.Fatalf("a test: %+v, %v", sent, err)
 		}
 		w.update(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -326,18 +326,18 @@ func TestTestsAndResendsAreLogged(t *testing.T) {
 		})
 		w.found(added{n: 1, severity: model.SeverityHigh})
 		w.runDueJobs()
-		before := w.receiver.take()
-		var again model.Notification
+		before := w.receiver.drain()
+		var resent model.Notification
 		last := w.log(r.ID)[0].ID
 		w.update(func(ctx context.Context, tx *store.Tx) (err error) {
-			again, err = tx.ResendNotification(ctx, r.ID, last)
+			resent, err = tx.ResendNotification(ctx, r.ID, last)
 			return err
 		})
-		if again.State != model.NotificationQueued {
-			t.Errorf("it is %+v", again)
+		if resent.State != model.NotificationQueued {
+			t.Errorf("it is %+v", resent)
 		}
 		w.runDueJobs()
-		after := w.receiver.take()
+		after := w.receiver.drain()
 		if len(before) != 1 || len(after) != 1 || before[0].header.Get("webhook-id") != after[0].header.Get("webhook-id") {
 			t.Errorf("%d and %d messages, of one id", len(before), len(after))
 		}
@@ -369,7 +369,7 @@ func TestGoneOldAddressDoesNotPauseRule(t *testing.T) {
 			}
 			return err
 		})
-		got := w.receiver.take()
+		got := w.receiver.drain()
 		if n := w.log(r.ID)[0]; len(got) != 2 || got[1].path != "/elsewhere" || n.State != model.NotificationDelivered {
 			w.Errorf("told are %+v, the log has %+v", got, n)
 		}

@@ -94,9 +94,9 @@ func TestUnresponsiveHostDoesNotDelayOthers(t *testing.T) {
 		other.found(added{n: 1, severity: model.SeverityHigh})
 		stop := w.work()
 		defer stop()
-		told := map[string]bool{<-healthy: true, <-healthy: true}
-		if !told["/healthy"] || !told["/other"] {
-			t.Errorf("told are %v", told)
+		delivered := map[string]bool{<-healthy: true, <-healthy: true}
+		if !delivered["/healthy"] || !delivered["/other"] {
+			t.Errorf("told are %v", delivered)
 		}
 		if got := w.states(holes...); got[model.NotificationQueued] != deliveries-1 || hung.Load() > 4 {
 			t.Errorf("of the hole's messages there are %v, and %d hang", got, hung.Load())
@@ -165,10 +165,10 @@ func TestRemovedRecipientGetsNoMoreMessages(t *testing.T) {
 		})
 	}
 	for _, c := range []struct {
-		name string
-		do   func(w *world, r model.NotificationRule)
-		told string // addresses
-		says string
+		name       string
+		do         func(w *world, r model.NotificationRule)
+		recipients string // addresses
+		problem    string
 	}{
 		{"nothing", func(*world, model.NotificationRule) {}, "alice@example.com bob@example.com", ""},
 		{"an address", func(w *world, r model.NotificationRule) {
@@ -198,16 +198,16 @@ func TestRemovedRecipientGetsNoMoreMessages(t *testing.T) {
 				c.do(w, r)
 				w.clock.Advance(25 * time.Hour)
 				w.runDueJobs()
-				var told []string
-				for _, l := range p.take() {
-					told = append(told, l.to)
+				var recipients []string
+				for _, l := range p.drain() {
+					recipients = append(recipients, l.to)
 				}
-				slices.Sort(told)
-				if got := strings.Join(told, " "); got != c.told {
-					t.Errorf("told are %q, want %q", got, c.told)
+				slices.Sort(recipients)
+				if got := strings.Join(recipients, " "); got != c.recipients {
+					t.Errorf("told are %q, want %q", got, c.recipients)
 				}
 				for _, n := range w.log(r.ID) {
-					if in := strings.Contains(c.told, n.Receiver.Address); in != (n.State == model.NotificationDelivered) || !in && !strings.Contains(n.Problem, c.says) {
+					if in := strings.Contains(c.recipients, n.Receiver.Address); in != (n.State == model.NotificationDelivered) || !in && !strings.Contains(n.Problem, c.problem) {
 						t.Errorf("the log has %+v", n)
 					}
 				}

@@ -81,7 +81,7 @@ func (v *visit) Data(r io.Reader) error {
 	return err
 }
 
-func (p *postbox) take() []letter {
+func (p *postbox) drain() []letter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := p.letters
@@ -130,7 +130,7 @@ func TestMailIsSentToEachAddress(t *testing.T) {
 		r, _ := w.addRule(byMail(model.DigestNone, "alice@example.com", "bob@example.com"))
 		w.found(added{n: 1, severity: model.SeverityHigh, rule: "see https://evil.example\r\nBcc: eve@example.com"})
 		w.runDueJobs()
-		letters := p.take()
+		letters := p.drain()
 		if len(letters) != 2 || letters[0].to == letters[1].to || letters[0].id == letters[1].id {
 			t.Fatalf("%+v", letters)
 		}
@@ -159,17 +159,17 @@ func TestOneDigestMailPerUserAndDay(t *testing.T) {
 		})
 		w.found(added{n: 1, severity: model.SeverityHigh})
 		w.found(added{n: 2, severity: model.SeverityCritical})
-		if w.runDueJobs(); len(p.take()) != 0 {
+		if w.runDueJobs(); len(p.drain()) != 0 {
 			t.Fatal("a digest comes at once")
 		}
 		w.clock.Advance(25 * time.Hour)
 		w.runDueJobs()
-		letters := p.take()
+		letters := p.drain()
 		if len(letters) != 1 || !strings.Contains(letters[0].subject, "3 notifications") || strings.Count(letters[0].body, "new finding") != 3 {
 			t.Errorf("%+v", letters)
 		}
 		w.clock.Advance(25 * time.Hour)
-		if w.runDueJobs(); len(p.take()) != 0 {
+		if w.runDueJobs(); len(p.drain()) != 0 {
 			t.Error("a digest of nothing comes")
 		}
 	})
@@ -187,7 +187,7 @@ func TestMailLimitsListedFindings(t *testing.T) {
 	w.runDueJobs()
 	w.clock.Advance(25 * time.Hour)
 	w.runDueJobs()
-	letters := p.take()
+	letters := p.drain()
 	if len(letters) != 1 {
 		t.Fatalf("%d letters", len(letters))
 	}
@@ -217,7 +217,7 @@ func TestFailedDigestIsRetried(t *testing.T) {
 			}
 			p.refuse(nil)
 			w.clock.Advance(time.Minute)
-			if w.runDueJobs(); len(p.take()) != 1 {
+			if w.runDueJobs(); len(p.drain()) != 1 {
 				t.Errorf("nothing is sent; the log has %+v", w.log(r.ID))
 			}
 		})
@@ -235,7 +235,7 @@ func TestAcceptedMailIsNotResent(t *testing.T) {
 	w.runDueJobs()
 	w.clock.Advance(time.Minute)
 	w.runDueJobs()
-	if n := w.log(r.ID)[0]; len(p.take()) != 1 || n.State != model.NotificationDelivered || n.Problem != "" {
+	if n := w.log(r.ID)[0]; len(p.drain()) != 1 || n.State != model.NotificationDelivered || n.Problem != "" {
 		t.Errorf("the log has %+v", n)
 	}
 }
@@ -309,12 +309,12 @@ func TestMissingScansAreReportedOnce(t *testing.T) {
 // TestMissingScansMatchOldNames checks that filters match projects by their former names.
 func TestMissingScansMatchOldNames(t *testing.T) {
 	each(t, func(w *world) {
-		told := map[int64]string{} // expected project, by rule
+		expected := map[int64]string{} // expected project, by rule
 		for filter, want := range map[string]string{"repos=acme/api": "acme/now", "-repos=acme/api": "acme/taken", "repos=acme/taken": "acme/taken", "-repos=acme/taken": "acme/now"} {
 			r, _ := w.addRule(func(r *model.NotificationRule) {
 				r.Name, r.Filter, r.Events, r.MissingDays = filter, filter, model.NotificationEvents(0).With(model.EventScanMissing), 3
 			})
-			told[r.ID] = want
+			expected[r.ID] = want
 		}
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			p, err := tx.ProjectByName(ctx, "acme/api")
@@ -333,7 +333,7 @@ func TestMissingScansMatchOldNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.runDueJobs()
-		for id, want := range told {
+		for id, want := range expected {
 			if got := w.log(id); len(got) != 1 || len(got[0].Message.Projects) != 1 || got[0].Message.Projects[0].Name != want {
 				t.Errorf("rule %d tells %+v, want %s", id, got, want)
 			}
@@ -357,7 +357,7 @@ func TestMissingScansAreReportedOnceBySeveralServers(t *testing.T) {
 			})
 		}
 		servers.Wait()
-		if w.runDueJobs(); len(w.receiver.take()) != 1 {
+		if w.runDueJobs(); len(w.receiver.drain()) != 1 {
 			t.Error("it is not told once")
 		}
 	})
@@ -383,7 +383,7 @@ func TestMessagesWithoutAJobAreSent(t *testing.T) {
 		if err := w.n.Sweep(context.Background(), w.d.ID); err != nil {
 			t.Fatal(err)
 		}
-		if w.runDueJobs(); len(w.receiver.take()) != 1 {
+		if w.runDueJobs(); len(w.receiver.drain()) != 1 {
 			t.Error("nothing is sent")
 		}
 	})
@@ -411,7 +411,7 @@ func TestDigestRetriesOnlyNewerMessages(t *testing.T) {
 		for _, n := range w.log(r.ID) {
 			states[n.State]++
 		}
-		if letters := p.take(); len(letters) != 1 || !strings.Contains(letters[0].body, "2 new findings") || states[model.NotificationFailed] != 1 || states[model.NotificationDelivered] != 1 {
+		if letters := p.drain(); len(letters) != 1 || !strings.Contains(letters[0].body, "2 new findings") || states[model.NotificationFailed] != 1 || states[model.NotificationDelivered] != 1 {
 			w.Errorf("%+v, and the log has %v", letters, states)
 		}
 	})

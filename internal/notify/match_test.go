@@ -281,15 +281,15 @@ func TestUntrustedTextCreatesNoChatMarkup(t *testing.T) {
 			w.addRule(func(r *model.NotificationRule) { r.Channel = channel })
 			w.found(added{n: 12, severity: model.SeverityHigh, rule: hostile})
 			w.runDueJobs()
-			got := w.receiver.take()
+			got := w.receiver.drain()
 			if len(got) != 1 {
 				t.Fatalf("%d messages", len(got))
 			}
-			var told map[string]any
-			if err := json.Unmarshal(got[0].body, &told); err != nil {
+			var payload map[string]any
+			if err := json.Unmarshal(got[0].body, &payload); err != nil {
 				t.Fatal(err)
 			}
-			text := texts(told)
+			text := texts(payload)
 			for _, bad := range forbidden {
 				if strings.Contains(text, bad) {
 					t.Errorf("%q is in %s", bad, text)
@@ -299,8 +299,8 @@ func TestUntrustedTextCreatesNoChatMarkup(t *testing.T) {
 				t.Errorf("it says %s", text)
 			}
 			if channel == model.ChannelDiscord {
-				if mentions, _ := told["allowed_mentions"].(map[string]any); mentions["parse"] == nil || len(text) > 4000 {
-					t.Errorf("anybody may be called: %v", told)
+				if mentions, _ := payload["allowed_mentions"].(map[string]any); mentions["parse"] == nil || len(text) > 4000 {
+					t.Errorf("anybody may be called: %v", payload)
 				}
 			}
 		})

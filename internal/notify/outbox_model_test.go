@@ -23,13 +23,13 @@ import (
 // outboxModel is a model of the messages that a deployment must send.
 type outboxModel struct {
 	*rapid.T
-	w     *world
-	post  *postbox
-	d     model.Deployment
-	rules []*modelRule
-	keys  int
-	alive map[string]bool // messages by "<key> <rule> <address>"; true: must arrive; false: must no longer arrive
-	came  map[string]int
+	w        *world
+	post     *postbox
+	d        model.Deployment
+	rules    []*modelRule
+	keys     int
+	alive    map[string]bool // messages by "<key> <rule> <address>"; true: must arrive; false: must no longer arrive
+	received map[string]int
 
 	mu     sync.Mutex
 	status map[string]int // by the path of a rule
@@ -56,7 +56,7 @@ func TestOutboxSendsRequiredMessages(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			m := &outboxModel{T: rt, w: w, post: post, d: d, alive: map[string]bool{}, came: map[string]int{}, status: map[string]int{}}
+			m := &outboxModel{T: rt, w: w, post: post, d: d, alive: map[string]bool{}, received: map[string]int{}, status: map[string]int{}}
 			m.begin()
 			rt.Repeat(map[string]func(*rapid.T){
 				"commit": func(*rapid.T) { m.commit() },
@@ -87,9 +87,9 @@ func (m *outboxModel) begin() {
 		defer m.mu.Unlock()
 		w.WriteHeader(max(m.status[q.URL.Path], 200))
 	})
-	m.w.receiver.take()
+	m.w.receiver.drain()
 	m.post.refuse(nil)
-	m.post.take()
+	m.post.drain()
 	m.update(func(ctx context.Context, tx *store.Tx) error {
 		for i := range 3 {
 			path := fmt.Sprintf("/%d/%d", m.d.ID, i)
@@ -160,12 +160,12 @@ func (m *outboxModel) turn() {
 }
 
 // killJob simulates a server that dies after it claimed a job, before or after the delivery.
-func (m *outboxModel) killJob(told bool) {
+func (m *outboxModel) killJob(delivered bool) {
 	j, err := storetest.Claim(m.w.Context(), m.w.s, time.Minute, store.DeliverJob)
 	if err != nil {
 		m.Fatal(err)
 	}
-	if j != nil && told {
+	if j != nil && delivered {
 		if _, _, err := queue.Do(m.w.n.Deliver)(m.w.Context(), *j); err != nil {
 			m.Fatal(err)
 		}
@@ -242,7 +242,7 @@ var idInMail = regexp.MustCompile(`key(\d+) \d+`)
 
 // checkReceived checks the received messages against the model.
 func (m *outboxModel) checkReceived() {
-	for _, got := range m.w.receiver.take() {
+	for _, got := range m.w.receiver.drain() {
 		var key int
 		var rule int64
 		if _, err := fmt.Sscanf(got.header.Get("webhook-id"), "msg_key%d_%d", &key, &rule); err != nil {
@@ -259,7 +259,7 @@ func (m *outboxModel) checkReceived() {
 		}
 		r.newest = key
 	}
-	for _, l := range m.post.take() {
+	for _, l := range m.post.drain() {
 		if !strings.HasSuffix(l.to, fmt.Sprintf("%d@example.com", m.d.ID)) {
 			continue
 		}
@@ -273,7 +273,7 @@ func (m *outboxModel) arrived(id string) {
 	if alive, known := m.alive[id]; !alive {
 		m.Errorf("%s came, and must not (queued: %t)", id, known)
 	}
-	m.came[id]++
+	m.received[id]++
 }
 
 // end makes all receivers accept messages and advances the clock until all are delivered.
@@ -289,7 +289,7 @@ func (m *outboxModel) end() {
 	m.checkReceived()
 	refused := m.refused()
 	for id, alive := range m.alive {
-		if alive && m.came[id] == 0 && !refused[id] {
+		if alive && m.received[id] == 0 && !refused[id] {
 			m.Errorf("%s never came", id)
 		}
 	}

@@ -63,7 +63,7 @@ func TestRequesterIsNotified(t *testing.T) {
 					return err
 				})
 				w.runDueJobs()
-				p.take()
+				p.drain()
 				w.update(func(ctx context.Context, tx *store.Tx) error {
 					_, _, err := exceptions.Undo(ctx, tx, r.ID)
 					return err
@@ -101,7 +101,7 @@ func TestRequesterIsNotified(t *testing.T) {
 			c.decide(w, r)
 			w.runDueJobs()
 			w.runDueJobs()
-			letters := p.take()
+			letters := p.drain()
 			if c.want == nil && len(letters) == 0 {
 				continue
 			}
@@ -129,9 +129,9 @@ func TestRequesterMailRecipients(t *testing.T) {
 			}
 		}
 		for _, c := range []struct {
-			name          string
-			asked, queued func(u model.User) // called after the request, and after the decision
-			want          string
+			name              string
+			requested, queued func(u model.User) // called after the request, and after the decision
+			want              string
 		}{
 			{"no-address", nil, nil, ""},
 			{"with@example.com", nil, nil, "with@example.com"},
@@ -149,8 +149,8 @@ func TestRequesterMailRecipients(t *testing.T) {
 			}, nil, ""},
 		} {
 			u, r := w.requestException(model.User{Name: c.name})
-			if c.asked != nil {
-				c.asked(u)
+			if c.requested != nil {
+				c.requested(u)
 			}
 			refuse(w, r)
 			if c.queued != nil {
@@ -160,7 +160,7 @@ func TestRequesterMailRecipients(t *testing.T) {
 			}
 			w.runDueJobs()
 			got := ""
-			for _, l := range p.take() {
+			for _, l := range p.drain() {
 				got += l.to
 			}
 			if got != c.want {
@@ -184,7 +184,7 @@ func TestOwnDecisionsAreNotNotified(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if w.runDueJobs(); len(p.take()) != 0 {
+	if w.runDueJobs(); len(p.drain()) != 0 {
 		t.Error("mail came")
 	}
 }

@@ -15,18 +15,18 @@ func TestSecretsAreRemovedFromResponses(t *testing.T) {
 	target := model.NotificationTarget{
 		URL: "https://hooks.example/services/T0/S3cret%20token?key=abc%2Bdefgh", Secret: "whsec_c2VjcmV0c2VjcmV0", Before: "whsec_YmVmb3JlYmVmb3Jl",
 	}
-	for _, said := range []string{
+	for _, text := range []string{
 		target.URL, "/services/T0/S3cret%20token?key=abc%2Bdefgh", "/services/T0/S3cret%20token", "/services/T0/S3cret token", "S3cret%20token", "S3cret token",
 		"key=abc%2Bdefgh", "key=abc+defgh", "abc%2Bdefgh", "abc+defgh", `https:\/\/hooks.example\/services\/T0\/S3cret%20token`,
 		target.Secret, "c2VjcmV0c2VjcmV0", target.Before, "YmVmb3JlYmVmb3Jl",
 	} {
-		got := hush("no hook at "+said+" here", target)
+		got := hush("no hook at "+text+" here", target)
 		if !strings.HasPrefix(got, "no hook at ") || !strings.HasSuffix(got, " here") || !strings.Contains(got, "…") {
-			t.Errorf("of %q is left %q", said, got)
+			t.Errorf("of %q is left %q", text, got)
 		}
 		for _, secret := range []string{"S3cret", "defgh", "c2Vj", "YmVm"} {
 			if strings.Contains(got, secret) {
-				t.Errorf("of %q is left %q", said, got)
+				t.Errorf("of %q is left %q", text, got)
 			}
 		}
 	}

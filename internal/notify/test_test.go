@@ -25,7 +25,7 @@ func TestTestsAreBounded(t *testing.T) {
 		mail, _ := w.addRule(byMail(model.DigestDay, to...))
 		hook, _ := w.addRule(nil)
 		other := w.another()
-		theirs, _ := other.addRule(nil)
+		foreign, _ := other.addRule(nil)
 		test := func(of *world, id int64) error {
 			_, err := w.n.Test(t.Context(), of.d.ID, model.Actor{Kind: "user", ID: "1", Name: "alice"}, id)
 			return err
@@ -39,10 +39,10 @@ func TestTestsAreBounded(t *testing.T) {
 		if busy, ok := errors.AsType[*model.BusyError](err); !ok || busy.Wait != 2*time.Minute {
 			t.Errorf("a third test is %v", err)
 		}
-		if n := len(p.take()); n != 80 {
+		if n := len(p.drain()); n != 80 {
 			t.Errorf("%d letters were sent", n)
 		}
-		if err := errors.Join(test(w, hook.ID), test(other, theirs.ID)); err != nil {
+		if err := errors.Join(test(w, hook.ID), test(other, foreign.ID)); err != nil {
 			t.Errorf("tests within the bounds: %v", err)
 		}
 		w.clock.Advance(3 * time.Minute)

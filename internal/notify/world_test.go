@@ -68,8 +68,8 @@ func (r *receiver) respondWith(status int) {
 	r.answers(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 }
 
-// take returns the received requests and clears them.
-func (r *receiver) take() []received {
+// drain returns the received requests and clears them.
+func (r *receiver) drain() []received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := r.got
@@ -103,7 +103,7 @@ type event struct {
 
 func (r *receiver) events(t *testing.T) (list []event) {
 	t.Helper()
-	for _, got := range r.take() {
+	for _, got := range r.drain() {
 		var e event
 		if err := json.Unmarshal(got.body, &e); err != nil {
 			t.Fatalf("%s: %v", got.body, err)

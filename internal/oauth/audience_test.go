@@ -42,11 +42,11 @@ func TestTokenGrantsAccessToItsResource(t *testing.T) {
 			w := newWorld(t, engine)
 			client := w.register(here)
 			for resource, web := range map[string]int{"": 200, w.url: 200, w.url + "/": 200, w.url + "/mcp": 401, strings.ToUpper(w.url[:4]) + w.url[4:] + "/mcp/": 401} {
-				ask := wish(client)
+				query := wish(client)
 				if resource != "" {
-					ask.Set("resource", resource)
+					query.Set("resource", resource)
 				}
-				s := w.exchange(client, w.allow("acme", "read", ask).Get("code"), url.Values{"resource": ask["resource"]})
+				s := w.exchange(client, w.allow("acme", "read", query).Get("code"), url.Values{"resource": query["resource"]})
 				for round := range 2 {
 					if round == 1 {
 						s = w.renew(client, s.get("refresh_token"))
@@ -91,14 +91,14 @@ func TestForeignResourcesAreRejected(t *testing.T) {
 	client, program := w.register(here), w.registerDevice()
 	first := w.login(client, "read")
 	for _, foreign := range []string{"http://127.0.0.1:7777/mcp", "http://localhost/mcp", "https://evil.example/mcp", w.url + "/api/v1", w.url + "@evil.example/mcp", "mcp"} {
-		ask := wish(client)
-		ask.Set("resource", foreign)
-		page := w.fetch("/orgs/acme/authorize?" + ask.Encode())
+		query := wish(client)
+		query.Set("resource", foreign)
+		page := w.fetch("/orgs/acme/authorize?" + query.Encode())
 		to, err := url.Parse(page.header.Get("Location"))
 		if err != nil || to.Query().Get("error") != "invalid_target" {
 			t.Errorf("authorize for %s: %d %s", foreign, page.status, to)
 		}
-		for name, s := range map[string]said{
+		for name, s := range map[string]response{
 			"code":    w.exchange(client, w.allow("acme", "read", wish(client)).Get("code"), url.Values{"resource": {foreign}}),
 			"device":  w.post("/api/auth/oauth2/device_authorization", url.Values{"client_id": {program}, "resource": {foreign}}),
 			"refresh": w.post("/api/auth/oauth2/token", url.Values{"grant_type": {"refresh_token"}, "client_id": {client}, "refresh_token": {first.get("refresh_token")}, "resource": {foreign}}),

@@ -32,7 +32,7 @@ func (w *world) registerDevice() string {
 }
 
 // begin requests a device code.
-func (w *world) begin(client, scope string) said {
+func (w *world) begin(client, scope string) response {
 	w.Helper()
 	s := w.post("/api/auth/oauth2/device_authorization", url.Values{"client_id": {client}, "scope": {scope}})
 	if s.status != http.StatusOK || s.get("verification_uri") != w.url+"/device" || s.json["interval"] != 3.0 || s.json["expires_in"] != 600.0 {
@@ -42,13 +42,13 @@ func (w *world) begin(client, scope string) said {
 }
 
 // poll polls for the decision.
-func (w *world) poll(client, code string) said {
+func (w *world) poll(client, code string) response {
 	w.clock.Advance(3 * time.Second)
 	return w.post("/api/auth/oauth2/token", url.Values{"grant_type": {core.DeviceGrant}, "client_id": {client}, "device_code": {code}})
 }
 
 // answer submits the decision on the page.
-func (w *world) answer(slug, code string, form url.Values) said {
+func (w *world) answer(slug, code string, form url.Values) response {
 	all := url.Values{"code": {code}, "answer": {"allow"}}
 	maps.Copy(all, form)
 	return w.post("/orgs/"+slug+"/device", all)
@@ -90,15 +90,15 @@ func TestDeviceCodeGrantsToken(t *testing.T) {
 			if s.status != http.StatusOK {
 				t.Fatalf("%d %s", s.status, s.text)
 			}
-			if again := w.poll(client, device); again.get("error") != "expired_token" {
-				t.Errorf("a device code is good twice: %s", again.text)
+			if second := w.poll(client, device); second.get("error") != "expired_token" {
+				t.Errorf("a device code is good twice: %s", second.text)
 			}
 			w.checkGrantedToken(client, s)
 		})
 	}
 }
 
-func (w *world) checkGrantedToken(client string, s said) {
+func (w *world) checkGrantedToken(client string, s response) {
 	w.Helper()
 	me, err := (&api.Client{BaseURL: w.url, Token: s.get("access_token"), Retries: -1}).Me(w.Context())
 	if err != nil || me.Token.Name != "OAuth: A program" || me.User.Name != "ada" || me.Deployment.Slug != "acme" || s.get("scope") != "read write" {
@@ -179,14 +179,14 @@ func TestDeviceFlowErrors(t *testing.T) {
 func TestRejectedDeviceRequests(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.registerDevice()
-	ask := func(form url.Values) said { return w.post("/api/auth/oauth2/device_authorization", form) }
+	requestDevice := func(form url.Values) response { return w.post("/api/auth/oauth2/device_authorization", form) }
 	for want, form := range map[string]url.Values{
 		"invalid_client":      {},
 		"unauthorized_client": {"client_id": {w.register(here)}},
 		"invalid_target":      {"client_id": {client}, "resource": {"https://evil.example/"}},
 		"invalid_request":     {"client_id": {client}, "scope": {"read", "write"}},
 	} {
-		if s := ask(form); s.status != http.StatusBadRequest || s.get("error") != want {
+		if s := requestDevice(form); s.status != http.StatusBadRequest || s.get("error") != want {
 			t.Errorf("%s: %d %s", want, s.status, s.text)
 		}
 	}
@@ -195,7 +195,7 @@ func TestRejectedDeviceRequests(t *testing.T) {
 	}
 	for i := range 21 {
 		w.clock.Advance(time.Second)
-		s := ask(url.Values{"client_id": {client}})
+		s := requestDevice(url.Values{"client_id": {client}})
 		if i == 20 && (s.status != http.StatusTooManyRequests || s.header.Get("Retry-After") == "") || i < 20 && s.status != http.StatusOK {
 			t.Errorf("request %d of one address: %d %s", i+1, s.status, s.text)
 		}
@@ -249,7 +249,7 @@ func TestUserCodeAttemptsAreRateLimited(t *testing.T) {
 			t.Fatalf("%d %s", s.status, s.text)
 		}
 	}
-	for name, s := range map[string]said{
+	for name, s := range map[string]response{
 		"looked at": w.fetch("/orgs/acme/device?code=AAAA-AAAB"), "let in": w.answer("acme", "AAAA-AAAC", nil), "a scanner's": w.fetch("/orgs/acme/approve/AAAA-AAAD"),
 	} {
 		if s.status != http.StatusTooManyRequests {

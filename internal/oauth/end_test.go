@@ -36,8 +36,8 @@ func TestExpiredTokenCanBeRevokedOnPage(t *testing.T) {
 			if ended := w.post(form, url.Values{}); ended.status != http.StatusSeeOther {
 				t.Fatalf("%d %s", ended.status, ended.text)
 			}
-			if again := w.renew(client, s.get("refresh_token")); again.get("error") != "invalid_grant" {
-				t.Errorf("it is renewed after it was revoked: %s", again.text)
+			if second := w.renew(client, s.get("refresh_token")); second.get("error") != "invalid_grant" {
+				t.Errorf("it is renewed after it was revoked: %s", second.text)
 			}
 			if page = w.fetch("/orgs/acme/settings/tokens"); revokeForm.MatchString(page.text) || !strings.Contains(page.text, "revoked</span>") {
 				t.Errorf("%s", page.text)
@@ -137,9 +137,9 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// checkNobodyIsLedElsewhere checks that an invalid request does not redirect the browser before the
+// checkNoForeignRedirect checks that an invalid request does not redirect the browser before the
 // user agreed. Anyone can register a redirect address.
-func (w *world) checkNobodyIsLedElsewhere() {
+func (w *world) checkNoForeignRedirect() {
 	w.Helper()
 	elsewhere := "https://evil.example/cb?x=y"
 	q := wish(w.register(elsewhere))
@@ -150,7 +150,7 @@ func (w *world) checkNobodyIsLedElsewhere() {
 	} {
 		bad := maps.Clone(q)
 		maps.Copy(bad, values)
-		for method, s := range map[string]said{"GET": w.fetch("/orgs/acme/authorize?" + bad.Encode()), "POST": w.post("/orgs/acme/authorize", bad)} {
+		for method, s := range map[string]response{"GET": w.fetch("/orgs/acme/authorize?" + bad.Encode()), "POST": w.post("/orgs/acme/authorize", bad)} {
 			if s.status != http.StatusBadRequest || s.header.Get("Location") != "" || s.header.Get("Refresh") != "" || !strings.Contains(s.text, `href="https://evil.example/cb?error=`) ||
 				!strings.Contains(s.text, `role="alert"`) || strings.Contains(s.text, `value="allow"`) {
 				w.Errorf("%s %s: %d, leads to %q: %s", method, name, s.status, s.header.Get("Location"), s.text)

@@ -39,9 +39,9 @@ func TestAuthorizationCodeFlow(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			w := newWorld(t, engine)
-			told := w.request(http.MethodPost, "/mcp", "{}", "application/json", "")
-			if want := `resource_metadata="` + w.url + `/.well-known/oauth-protected-resource/mcp"`; told.status != 401 || !strings.Contains(told.header.Get("WWW-Authenticate"), want) {
-				t.Errorf("%d %q", told.status, told.header.Get("WWW-Authenticate"))
+			unauthorized := w.request(http.MethodPost, "/mcp", "{}", "application/json", "")
+			if want := `resource_metadata="` + w.url + `/.well-known/oauth-protected-resource/mcp"`; unauthorized.status != 401 || !strings.Contains(unauthorized.header.Get("WWW-Authenticate"), want) {
+				t.Errorf("%d %q", unauthorized.status, unauthorized.header.Get("WWW-Authenticate"))
 			}
 			resource := w.fetch("/.well-known/oauth-protected-resource/mcp")
 			if resource.get("resource") != w.url+"/mcp" {
@@ -75,12 +75,12 @@ func (w *world) checkDescribed(document string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	again, err := json.Marshal(read)
+	encoded, err := json.Marshal(read)
 	if err != nil {
 		w.Fatal(err)
 	}
 	var want, got map[string]any
-	if err := errors.Join(json.Unmarshal([]byte(document), &want), json.Unmarshal(again, &got)); err != nil {
+	if err := errors.Join(json.Unmarshal([]byte(document), &want), json.Unmarshal(encoded, &got)); err != nil {
 		w.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -88,7 +88,7 @@ func (w *world) checkDescribed(document string) {
 	}
 }
 
-func (w *world) checkGranted(client string, s said) {
+func (w *world) checkGranted(client string, s response) {
 	w.Helper()
 	access := s.get("access_token")
 	if s.get("scope") != "read write" || s.header.Get("Cache-Control") != "no-store" {
@@ -99,8 +99,8 @@ func (w *world) checkGranted(client string, s said) {
 		w.Errorf("%+v, %v", me, err)
 	}
 	w.checkSigned(access)
-	if asked := w.request(http.MethodPost, "/api/auth/oauth2/introspect", "token="+access, "application/x-www-form-urlencoded", access); asked.json["active"] != true {
-		w.Errorf("%s", asked.text)
+	if introspection := w.request(http.MethodPost, "/api/auth/oauth2/introspect", "token="+access, "application/x-www-form-urlencoded", access); introspection.json["active"] != true {
+		w.Errorf("%s", introspection.text)
 	}
 	if tools := w.request(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "application/json", access); tools.status == 401 {
 		w.Errorf("assistants may not come with it: %s", tools.text)
@@ -274,13 +274,13 @@ func TestTokenExpiryAndRevocation(t *testing.T) {
 		}
 		return tx.RevokeToken(ctx, all[0].ID)
 	})
-	if again := w.renew(client, s.get("refresh_token")); again.get("error") != "invalid_grant" {
-		t.Errorf("a revoked token is renewed: %s", again.text)
+	if second := w.renew(client, s.get("refresh_token")); second.get("error") != "invalid_grant" {
+		t.Errorf("a revoked token is renewed: %s", second.text)
 	}
 	s = w.login(client, "read")
 	w.clock.Advance(model.OAuthRefreshFor + time.Second)
-	if again := w.renew(client, s.get("refresh_token")); again.get("error") != "invalid_grant" {
-		t.Errorf("the refresh token has no end: %s", again.text)
+	if second := w.renew(client, s.get("refresh_token")); second.get("error") != "invalid_grant" {
+		t.Errorf("the refresh token has no end: %s", second.text)
 	}
 }
 
@@ -299,7 +299,7 @@ func TestAuthorizationErrors(t *testing.T) {
 		"a path below": with("redirect_uri", here+"/../x"), "a user in it": with("redirect_uri", "http://127.0.0.1@evil.example/callback"), "no address": with("redirect_uri"),
 		"localhost for an address of numbers": with("redirect_uri", "http://localhost:7777/callback"),
 	} {
-		for _, s := range []said{w.fetch("/orgs/acme/authorize?" + q.Encode()), w.post("/orgs/acme/authorize", q)} {
+		for _, s := range []response{w.fetch("/orgs/acme/authorize?" + q.Encode()), w.post("/orgs/acme/authorize", q)} {
 			if s.status != http.StatusBadRequest || s.header.Get("Location") != "" {
 				t.Errorf("%s: %d, leads to %q", name, s.status, s.header.Get("Location"))
 			}
@@ -314,7 +314,7 @@ func TestAuthorizationErrors(t *testing.T) {
 			t.Errorf("%s: %d, leads to %q", name, s.status, s.header.Get("Location"))
 		}
 	}
-	w.checkNobodyIsLedElsewhere()
+	w.checkNoForeignRedirect()
 	q := wish(client)
 	q.Set("answer", "deny")
 	s := w.post("/orgs/acme/authorize", q)
@@ -365,8 +365,8 @@ func TestIntrospectionHidesForeignTokens(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	client := w.register(here)
 	ours := w.login(client, "read").get("access_token")
-	theirs := w.exchange(client, w.allow("other", "read", wish(client)).Get("code"), nil).get("access_token")
-	if s := w.request(http.MethodPost, "/api/auth/oauth2/introspect", "token="+ours, "application/x-www-form-urlencoded", theirs); strings.TrimSpace(s.text) != `{"active":false}` {
+	foreign := w.exchange(client, w.allow("other", "read", wish(client)).Get("code"), nil).get("access_token")
+	if s := w.request(http.MethodPost, "/api/auth/oauth2/introspect", "token="+ours, "application/x-www-form-urlencoded", foreign); strings.TrimSpace(s.text) != `{"active":false}` {
 		t.Errorf("%s", s.text)
 	}
 	if s := w.post("/api/auth/oauth2/introspect", url.Values{"token": {ours}}); s.status != http.StatusUnauthorized {

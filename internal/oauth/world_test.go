@@ -98,17 +98,17 @@ func (w *world) update(d model.Deployment, fn func(context.Context, *store.Tx) e
 	}
 }
 
-// said is a response.
-type said struct {
+// response is a response.
+type response struct {
 	status int
 	header http.Header
 	text   string
 	json   map[string]any
 }
 
-func (s said) get(name string) string { text, _ := s.json[name].(string); return text }
+func (s response) get(name string) string { text, _ := s.json[name].(string); return text }
 
-func (w *world) do(r *http.Request) (out said) {
+func (w *world) do(r *http.Request) (out response) {
 	w.Helper()
 	resp, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
@@ -119,12 +119,12 @@ func (w *world) do(r *http.Request) (out said) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	out = said{status: resp.StatusCode, header: resp.Header, text: string(text)}
+	out = response{status: resp.StatusCode, header: resp.Header, text: string(text)}
 	_ = json.Unmarshal(text, &out.json)
 	return out
 }
 
-func (w *world) request(method, path string, body string, media, token string) said {
+func (w *world) request(method, path string, body string, media, token string) response {
 	w.Helper()
 	r, err := http.NewRequestWithContext(w.Context(), method, w.url+path, strings.NewReader(body))
 	if err != nil {
@@ -139,9 +139,9 @@ func (w *world) request(method, path string, body string, media, token string) s
 	return w.do(r)
 }
 
-func (w *world) fetch(path string) said { return w.request(http.MethodGet, path, "", "", "") }
+func (w *world) fetch(path string) response { return w.request(http.MethodGet, path, "", "", "") }
 
-func (w *world) post(path string, form url.Values) said {
+func (w *world) post(path string, form url.Values) response {
 	return w.request(http.MethodPost, path, form.Encode(), "application/x-www-form-urlencoded", "")
 }
 
@@ -191,18 +191,18 @@ func (w *world) allow(slug, access string, wish url.Values) url.Values {
 }
 
 // exchange sends a code to the token endpoint.
-func (w *world) exchange(client, code string, change url.Values) said {
+func (w *world) exchange(client, code string, change url.Values) response {
 	form := url.Values{"grant_type": {"authorization_code"}, "client_id": {client}, "code": {code}, "redirect_uri": {here}, "code_verifier": {verifier}}
 	maps.Copy(form, change)
 	return w.post("/api/auth/oauth2/token", form)
 }
 
-func (w *world) renew(client, refresh string) said {
+func (w *world) renew(client, refresh string) response {
 	return w.post("/api/auth/oauth2/token", url.Values{"grant_type": {"refresh_token"}, "client_id": {client}, "refresh_token": {refresh}})
 }
 
 // login runs the whole flow and returns the token response.
-func (w *world) login(client, access string) said {
+func (w *world) login(client, access string) response {
 	w.Helper()
 	s := w.exchange(client, w.allow("acme", access, wish(client)).Get("code"), nil)
 	if s.status != http.StatusOK {

@@ -17,11 +17,11 @@ import (
 
 // ledger records the reads and writes of a policy change, and can fail at one of them.
 type ledger struct {
-	before model.Policy
-	places []model.FindingLocation
-	broken string
-	calls  []string
-	saved  model.Policy
+	before    model.Policy
+	locations []model.FindingLocation
+	broken    string
+	calls     []string
+	saved     model.Policy
 }
 
 func (l *ledger) call(name string, args ...any) error {
@@ -45,7 +45,7 @@ func (l *ledger) UpdatePolicy(_ context.Context, p model.Policy) (model.Policy, 
 }
 
 func (l *ledger) CurrentLocations(_ context.Context, product model.IssueType, source string) ([]model.FindingLocation, error) {
-	return slices.Clone(l.places), l.call("places", product, source)
+	return slices.Clone(l.locations), l.call("places", product, source)
 }
 
 func (l *ledger) VisibleProjects(context.Context, model.ProjectGlobs) (list []model.Project, err error) {
@@ -89,12 +89,12 @@ func TestSavePolicyRemovesExcludedFindings(t *testing.T) {
 		"one that leaves out nothing more":  {model.Policy{ID: 3}, nil, []string{"update"}, 0},
 		"where there is nothing": {
 			model.Policy{ID: 3, Excludes: model.PathGlobs{"vendor/"}},
-			func(l *ledger) { l.places = nil },
+			func(l *ledger) { l.locations = nil },
 			[]string{"update", "places sca semgrep", "projects"},
 			0,
 		},
 	} {
-		l := &ledger{before: was, places: []model.FindingLocation{
+		l := &ledger{before: was, locations: []model.FindingLocation{
 			{FindingID: 11, ProjectID: 2, Path: "vendor/a"}, {FindingID: 12, ProjectID: 1, Path: "vendor/b"}, {FindingID: 13, ProjectID: 2, Path: "vendor/c"}, {FindingID: 14, ProjectID: 5, Path: "src/a"},
 		}}
 		if c.change != nil {

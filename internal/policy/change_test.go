@@ -111,15 +111,15 @@ func TestFindingsOnExcludedPathsAreRemoved(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				var told []string
+				var recorded []string
 				for _, h := range history {
-					told = append(told, fmt.Sprint(h.Kind, h.ScanID, h.Detail))
+					recorded = append(recorded, fmt.Sprint(h.Kind, h.ScanID, h.Detail))
 				}
 				var events []string
 				if want[f.ID] == model.StateRemoved {
 					events = []string{`removed0{"excluded_by":"shop"}`}
 				}
-				if diff := cmp.Diff(events, told); diff != "" || f.State != want[f.ID] || (f.State == model.StateRemoved) == f.StateUpdatedAt.IsZero() {
+				if diff := cmp.Diff(events, recorded); diff != "" || f.State != want[f.ID] || (f.State == model.StateRemoved) == f.StateUpdatedAt.IsZero() {
 					t.Errorf("%s %s is %s, want %s (-want +got):\n%s", f.Path, f.Ref, f.State, want[f.ID], diff)
 				}
 			}

@@ -53,12 +53,12 @@ func TestReevaluate(t *testing.T) {
 				c.change(b)
 			}
 			scan := model.Scan{ID: 7, Ref: topic, Source: "gosec", Products: model.Products(0).With(model.SAST)}
-			again, err := policy.Reevaluate(t.Context(), b, model.Project{ID: 1, Name: "acme/app", DefaultBranch: main}, scan, b.findings[topic+" gosec"])
+			outcome, err := policy.Reevaluate(t.Context(), b, model.Project{ID: 1, Name: "acme/app", DefaultBranch: main}, scan, b.findings[topic+" gosec"])
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []int64
-			if gate := again.Record(); gate != nil {
+			if gate := outcome.Record(); gate != nil {
 				for _, blocked := range gate.Blocking {
 					got = append(got, blocked.FindingID)
 					if blocked.PolicyID != 1 || blocked.Path != "src/p" || blocked.Severity != model.SeverityHigh {
@@ -67,8 +67,8 @@ func TestReevaluate(t *testing.T) {
 				}
 			}
 			for _, id := range c.want {
-				if !slices.ContainsFunc(again.Judged, func(s policy.Sighting) bool { return s.Finding.ID == id }) {
-					t.Errorf("judged are %v", again.Judged)
+				if !slices.ContainsFunc(outcome.Judged, func(s policy.Sighting) bool { return s.Finding.ID == id }) {
+					t.Errorf("judged are %v", outcome.Judged)
 				}
 			}
 			if fmt.Sprint(got) != fmt.Sprint(c.want) {

@@ -88,14 +88,14 @@ func TestProjectUsesStrictestMode(t *testing.T) {
 		var list []string
 		for _, r := range g.Rules {
 			s := g.RuleMode(r.Rule.Name)
-			told := fmt.Sprintf("%s %s of %d", r.Rule.Name, s.Mode, s.PolicyID)
+			text := fmt.Sprintf("%s %s of %d", r.Rule.Name, s.Mode, s.PolicyID)
 			if s.BlockAll {
-				told += " (all)"
+				text += " (all)"
 			}
 			if r.PolicyID != s.PolicyID {
-				t.Errorf("%s is served as of policy %d", told, r.PolicyID)
+				t.Errorf("%s is served as of policy %d", text, r.PolicyID)
 			}
-			list = append(list, told)
+			list = append(list, text)
 		}
 		if got := strings.Join(list, ", "); got != c.want {
 			t.Errorf("%v is given %s; want %s", c.project, got, c.want)

@@ -223,18 +223,18 @@ func TestJudgeReadsRequiredDataOnly(t *testing.T) {
 	depends.RuleName = "r"
 	c.findings[topicRef+" gosec"] = append(c.findings[topicRef+" gosec"], depends)
 	c.report(codeFinding(1, "r"), depends, dependencyFinding(3))
-	if _, err := c.judge(t); err != nil || slices.Contains(c.asked, identity(9)) || slices.Contains(c.asked, identity(3)) || c.supplies != 0 {
-		t.Errorf("without conditions it asks of %v and %v, %v", c.asked, c.supplied, err)
+	if _, err := c.judge(t); err != nil || slices.Contains(c.requested, identity(9)) || slices.Contains(c.requested, identity(3)) || c.supplies != 0 {
+		t.Errorf("without conditions it asks of %v and %v, %v", c.requested, c.supplied, err)
 	}
 	c = newJudging()
 	advised(c)
 	c.blocking = []model.PolicyRule{{PolicyID: 1, Mode: model.ModeMonitor, Rule: model.Rule{Name: "CVE-2026-1"}}}
-	if _, err := c.judge(t); err != nil || slices.Contains(c.asked, identity(9)) {
-		t.Errorf("of an advisory that blocks nothing it asks of %v, %v", c.asked, err)
+	if _, err := c.judge(t); err != nil || slices.Contains(c.requested, identity(9)) {
+		t.Errorf("of an advisory that blocks nothing it asks of %v, %v", c.requested, err)
 	}
 	c.blocking[0].Mode = model.ModeBlock
-	if _, err := c.judge(t); err != nil || !slices.Contains(c.asked, identity(9)) {
-		t.Errorf("of an advisory that blocks it asks of %v, %v", c.asked, err)
+	if _, err := c.judge(t); err != nil || !slices.Contains(c.requested, identity(9)) {
+		t.Errorf("of an advisory that blocks it asks of %v, %v", c.requested, err)
 	}
 	c = newJudging()
 	c.conditional(model.PolicyCondition{Severity: model.SeverityLow})
@@ -247,10 +247,10 @@ func TestJudgeReadsRequiredDataOnly(t *testing.T) {
 	if _, err := c.judge(t); err != nil || c.supplies != 0 {
 		t.Errorf("of code it asks for the facts of %v, %v", c.supplied, err)
 	}
-	c.asked = nil
+	c.requested = nil
 	c.report(codeFinding(4, "monitored"))
-	if _, err := c.judge(t); err != nil || slices.Contains(c.asked, identity(4)) {
-		t.Errorf("of code that nothing blocks it asks of %v, %v", c.asked, err)
+	if _, err := c.judge(t); err != nil || slices.Contains(c.requested, identity(4)) {
+		t.Errorf("of code that nothing blocks it asks of %v, %v", c.requested, err)
 	}
 	c.report(codeFinding(1, "r"), dependencyFinding(2))
 	for _, c.broken = range []string{"facts", "lineages of findings"} {

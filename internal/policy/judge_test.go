@@ -24,7 +24,7 @@ type bench struct {
 	facts     map[int64]model.SupplyFacts // by finding
 	exploited []string
 	broken    string           // the method that fails
-	asked     []model.Identity // identities passed to Occurrences
+	requested []model.Identity // identities passed to Occurrences
 	supplied  []int64          // findings passed to SupplyFacts
 	supplies  int              // number of calls of SupplyFacts
 	last      int64            // scan of the primary branch
@@ -81,7 +81,7 @@ func (b *bench) OpenFindings(_ context.Context, _ int64, ref, source string) (op
 }
 
 func (b *bench) Occurrences(_ context.Context, _ int64, ref, source string, ids []model.Identity) (map[model.Identity]model.Finding, error) {
-	b.asked = append(b.asked, ids...)
+	b.requested = append(b.requested, ids...)
 	found := map[model.Identity]model.Finding{}
 	for _, f := range b.findings[ref+" "+source] {
 		if slices.Contains(ids, f.Identity) {
@@ -215,7 +215,7 @@ func TestJudge(t *testing.T) {
 			if err != nil || fmt.Sprint(got) != fmt.Sprint(c.want) || (verdict.Reason != "") != (len(c.want) > 0) {
 				t.Errorf("%v block, want %v: %q, %v", got, c.want, verdict.Reason, err)
 			}
-			if slices.Contains(b.asked, model.Identity{Hash: model.Digest{9}}) {
+			if slices.Contains(b.requested, model.Identity{Hash: model.Digest{9}}) {
 				t.Error("it reads a finding that no policy would fail a build on")
 			}
 		})

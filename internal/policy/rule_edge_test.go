@@ -32,11 +32,11 @@ func TestRenamed(t *testing.T) {
 // expanded.
 func TestRulesAreBounded(t *testing.T) {
 	const most = 16 << 20
-	fits := good + strings.Repeat("#", most-len(good))
-	if rules, err := policy.Parse([]byte(fits)); err != nil || len(rules) != 6 {
+	largest := good + strings.Repeat("#", most-len(good))
+	if rules, err := policy.Parse([]byte(largest)); err != nil || len(rules) != 6 {
 		t.Errorf("as large as it may be: %d rules, %v", len(rules), err)
 	}
-	if _, err := policy.Parse([]byte(fits + "#")); !errors.Is(err, model.ErrTooLarge) {
+	if _, err := policy.Parse([]byte(largest + "#")); !errors.Is(err, model.ErrTooLarge) {
 		t.Errorf("larger: %v", err)
 	}
 	members := func(in string) string {

@@ -109,14 +109,14 @@ func TestWakeStartsJobsImmediately(t *testing.T) {
 		if at := <-done; at != 10*time.Second {
 			t.Errorf("due at 10s, it worked at %s", at)
 		}
-		looks := func() int {
+		polls := func() int {
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			return m.looks
+			return m.polls
 		}
-		before := looks()
+		before := polls()
 		time.Sleep(5 * time.Minute)
-		if n := looks() - before; n > 104 {
+		if n := polls() - before; n > 104 {
 			t.Errorf("it looked %d times in five minutes", n)
 		}
 		stop()

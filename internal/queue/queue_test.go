@@ -24,7 +24,7 @@ type memory struct {
 	dead  bool // processes die and release nothing
 	out   bool // the database is unavailable
 	heavy bool // results break the connection
-	looks int
+	polls int
 }
 
 func (m *memory) isOut() bool {
@@ -53,7 +53,7 @@ func (m *memory) DueJobs(_ context.Context, kinds []string, within time.Duration
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.looks++
+	m.polls++
 	var due []model.JobDue
 	for _, j := range m.jobs {
 		at := m.due[j.ID]

@@ -80,8 +80,8 @@ func BenchmarkCIResultsGrowth(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if kept := len(reading.Reports(nil)[0].Skipped); kept != paths/2 {
-			b.Fatalf("%d skipped, want %d", kept, paths/2)
+		if skipped := len(reading.Reports(nil)[0].Skipped); skipped != paths/2 {
+			b.Fatalf("%d skipped, want %d", skipped, paths/2)
 		}
 		return took
 	}

@@ -66,13 +66,13 @@ func TestForeignSBOMNotes(t *testing.T) {
 // Vulnerabilities and analyses are skipped, and a package without a lockfile is known only from a
 // finding.
 func TestOwnSBOMInventory(t *testing.T) {
-	const said = `"vulnerabilities":[{"id":"CVE-1","analysis":{"state":"not_affected"},"affects":[{"ref":"p"}]},{"id":"CVE-2","affects":[{"ref":"p"}]}]`
+	const vulnerabilities = `"vulnerabilities":[{"id":"CVE-1","analysis":{"state":"not_affected"},"affects":[{"ref":"p"}]},{"id":"CVE-2","affects":[{"ref":"p"}]}]`
 	for name, c := range map[string]struct{ text, want string }{
 		"held by a lockfile": {componentWith(property("lockfile", "yarn.lock"), property("transitivity", "direct")), "yarn.lock:0 npm p 1 direct"},
 		"known by a finding": {componentWith(property("transitivity", "direct")), ""},
 	} {
 		for tool, skipped := range map[string]int{"redoubt": 2, "trivy": 0} {
-			text := strings.Replace(c.text, `"components"`, `"metadata":{"tools":{"components":[{"type":"application","name":"`+tool+`"}]}},`+said+`,"components"`, 1)
+			text := strings.Replace(c.text, `"components"`, `"metadata":{"tools":{"components":[{"type":"application","name":"`+tool+`"}]}},`+vulnerabilities+`,"components"`, 1)
 			reports, err := Read(strings.NewReader(text), format.Options{Name: "x.cdx.json"})
 			if err != nil {
 				t.Fatal(err)
@@ -128,11 +128,11 @@ func TestSBOMNoteExpansionIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, told := reports[0], 0
+	r, edgeCount := reports[0], 0
 	for _, i := range r.Inventories {
-		told += len(i.Edges)
+		edgeCount += len(i.Edges)
 	}
-	if len(r.Inventories) != lockfiles || told == 0 || told > bom.LookupsPerItem*limit || len(r.Results) == 0 || len(r.Results) > limit || len(r.Refused) == 0 {
-		t.Errorf("%d inventories, %d edges, %d findings, %d refused", len(r.Inventories), told, len(r.Results), len(r.Refused))
+	if len(r.Inventories) != lockfiles || edgeCount == 0 || edgeCount > bom.LookupsPerItem*limit || len(r.Results) == 0 || len(r.Results) > limit || len(r.Refused) == 0 {
+		t.Errorf("%d inventories, %d edges, %d findings, %d refused", len(r.Inventories), edgeCount, len(r.Results), len(r.Refused))
 	}
 }

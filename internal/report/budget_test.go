@@ -66,13 +66,13 @@ func TestFilesShareMemoryLimit(t *testing.T) {
 	const item = `{"ruleId":"a","analysisTarget":{"uri":"b"}}`
 	text := `{"runs":[{"results":[` + item + strings.Repeat(","+item, 15_000) + `]}]}`
 	var r Reading
-	told := 0
-	o := format.Options{Name: "x.sarif", Built: func(n int) error { told += n; return nil }}
+	built := 0
+	o := format.Options{Name: "x.sarif", Built: func(n int) error { built += n; return nil }}
 	if err := r.Add(strings.NewReader(text), o); err != nil {
 		t.Fatalf("the first: %v", err)
 	}
-	if int64(told) != r.budget.Built || told < 10<<20 {
-		t.Errorf("%d bytes were told of %d", told, r.budget.Built)
+	if int64(built) != r.budget.Built || built < 10<<20 {
+		t.Errorf("%d bytes were told of %d", built, r.budget.Built)
 	}
 	var err error
 	for range 5 {
@@ -101,8 +101,8 @@ func TestDeepComponents(t *testing.T) {
 	if err != nil || reports[0].CountRefused() != 1 || !strings.Contains(reports[0].Refused[0].Reason, "levels deep") {
 		t.Fatalf("%v, %d refused", err, reports[0].CountRefused())
 	}
-	if place := reports[0].Refused[0].Item; strings.Count(place, ".") != bom.MaxComponentDepth {
-		t.Errorf("refused at %s", place)
+	if item := reports[0].Refused[0].Item; strings.Count(item, ".") != bom.MaxComponentDepth {
+		t.Errorf("refused at %s", item)
 	}
 }
 

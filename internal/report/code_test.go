@@ -29,12 +29,12 @@ func TestTruncatedCodeHashCoversWholeCode(t *testing.T) {
 			long := strings.Repeat("call(one, two, three) ", 4000)
 			code, hash := read(long + "eval(a)")
 			other, otherHash := read(long + "eval(b)")
-			_, again := read("  " + strings.ReplaceAll(long, " ", "  ") + "eval(a)")
+			_, otherLayout := read("  " + strings.ReplaceAll(long, " ", "  ") + "eval(a)")
 			if code != other || len(code) >= len(long) {
 				t.Errorf("%d and %d bytes are kept of %d", len(code), len(other), len(long))
 			}
-			if hash == "" || hash == otherHash || hash != again {
-				t.Errorf("hashes %q, of another end %q, of another layout %q", hash, otherHash, again)
+			if hash == "" || hash == otherHash || hash != otherLayout {
+				t.Errorf("hashes %q, of another end %q, of another layout %q", hash, otherHash, otherLayout)
 			}
 			if _, short := read("eval(a)"); short != "" {
 				t.Errorf("code that is kept as a whole has the hash %q beside it", short)

@@ -219,7 +219,7 @@ func TestDocumentLimit(t *testing.T) {
 // TestDeepNesting checks that deeply nested input is rejected quickly in every format.
 func TestDeepNesting(t *testing.T) {
 	const n = 1 << 20
-	deep := func(begin, again, end string) string { return begin + strings.Repeat(again, n) + end }
+	deep := func(begin, unit, end string) string { return begin + strings.Repeat(unit, n) + end }
 	for name, text := range map[string]string{
 		"poetry.lock":       deep("x = ", "[", ""),
 		"Cargo.lock":        deep("", "a.", "a = 1"),

@@ -48,7 +48,7 @@ func TestUploadFilesShareSecrets(t *testing.T) {
 		if len(reports) != 2 || products["semgrep acme.tokens"] != model.Secrets || products["semgrep acme.code"] != model.SAST {
 			t.Errorf("from %s on: %d reports, %v", files[0].name, len(reports), products)
 		}
-		if again := one.Reports(nil); reporttest.Dump(again) != reporttest.Dump(reports) {
+		if second := one.Reports(nil); reporttest.Dump(second) != reporttest.Dump(reports) {
 			t.Error("asked again, the reading says something else")
 		}
 	}
@@ -98,16 +98,16 @@ func TestRestoredReportUsesNewRules(t *testing.T) {
 	if rep.Results[0].Secret != nil || rep.Results[0].MatchBasedID != "m_0" {
 		t.Fatalf("at first: %+v", rep.Results[0])
 	}
-	again := RestoreReading(testKey, rep, reading.Clean(nil).Declared()).Reports(func(tool, _ string) bool { return tool == "semgrep" })[0]
-	reporttest.Check(t, again)
-	silent, declared := again.Results[0], again.Results[1]
+	restored := RestoreReading(testKey, rep, reading.Clean(nil).Declared()).Reports(func(tool, _ string) bool { return tool == "semgrep" })[0]
+	reporttest.Check(t, restored)
+	silent, declared := restored.Results[0], restored.Results[1]
 	if silent.Secret == nil || silent.Secret.Hash == (model.Digest{}) || silent.MatchBasedID != "" || silent.Message != "silent" {
 		t.Errorf("once it is known: %+v", silent)
 	}
 	if declared.Secret != nil || declared.MatchBasedID != "m_1" {
 		t.Errorf("one that says that it is none: %+v", declared)
 	}
-	if !again.Products.Has(model.Secrets) {
+	if !restored.Products.Has(model.Secrets) {
 		t.Error("the report is not of secrets")
 	}
 }
@@ -188,8 +188,8 @@ func TestRedactedCodeHasKeyedHash(t *testing.T) {
 	}
 	rep := reading.Reports(nil)[0]
 	rep.Results[0].Code = "login('" + secrets.Redacted + "')"
-	again := RestoreReading(testKey, rep, nil).Reports(func(string, string) bool { return true })[0]
-	if s := again.Results[0].Secret; s == nil || s.Hash == (model.Digest{}) || s.Hash == model.CodeDigest("c") {
+	restored := RestoreReading(testKey, rep, nil).Reports(func(string, string) bool { return true })[0]
+	if s := restored.Results[0].Secret; s == nil || s.Hash == (model.Digest{}) || s.Hash == model.CodeDigest("c") {
 		t.Errorf("the secret is %+v", s)
 	}
 }

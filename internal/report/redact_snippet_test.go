@@ -89,9 +89,9 @@ func TestBlankSnippet(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		again := append([]string{}, got...)
-		if secrets.BlankSnippet(again, 10, test.of, test.secrets); !cmp.Equal(got, again) {
-			t.Errorf("%s: not the same twice: %q", name, again)
+		second := append([]string{}, got...)
+		if secrets.BlankSnippet(second, 10, test.of, test.secrets); !cmp.Equal(got, second) {
+			t.Errorf("%s: not the same twice: %q", name, second)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func manyOf(n int, item string) string {
 func TestShortReferencesAreBounded(t *testing.T) {
 	text := "See [this](1). " + strings.Repeat("x", read.MaxBlock/2)
 	rule := `"tool":{"driver":{"name":"x","rules":[{"id":"r","messageStrings":{"m":{"text":"` + text + `{0}"}}}]}}`
-	asked := func(more string) string {
+	result := func(more string) string {
 		return `{"ruleId":"r","message":{"id":"m"` + more + `},"analysisTarget":{"uri":"b.py"}}`
 	}
 	for name, test := range map[string]struct {
@@ -33,9 +33,9 @@ func TestShortReferencesAreBounded(t *testing.T) {
 		refused int // items
 		full    bool
 	}{
-		"a rule's text":                      {rule + `,"results":[` + manyOf(5_000, asked("")) + `]`, 0, true},
-		"a rule's text, short":               {strings.ReplaceAll(rule, text, text[:300]) + `,"results":[` + manyOf(5_000, asked("")) + `]`, 0, false},
-		"a rule's text, with arguments":      {rule + `,"results":[` + manyOf(5_000, asked(`,"arguments":["#"]`)) + `]`, 0, true},
+		"a rule's text":                      {rule + `,"results":[` + manyOf(5_000, result("")) + `]`, 0, true},
+		"a rule's text, short":               {strings.ReplaceAll(rule, text, text[:300]) + `,"results":[` + manyOf(5_000, result("")) + `]`, 0, false},
+		"a rule's text, with arguments":      {rule + `,"results":[` + manyOf(5_000, result(`,"arguments":["#"]`)) + `]`, 0, true},
 		"rules of many components":           {`"tool":{"driver":{"name":"x"},"extensions":[` + manyOf(5_000, `{"name":"e"}`) + `]},"results":[` + manyOf(3_000, `{"ruleId":"`+strings.Repeat("a/", 400)+`#","analysisTarget":{"uri":"b.py"}}`) + `]`, 0, false},
 		"a file with a name of a megabyte":   {`"artifacts":[{"location":{"uri":"` + strings.Repeat("%41", 1<<20) + `"}}],"results":[` + manyOf(5_000, `{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"index":0}}}]}`) + `]`, 5_000, false},
 		"a folder with a name of a megabyte": {`"originalUriBaseIds":{"b":{"uri":"` + strings.Repeat("a/", 1<<19) + `"}},"results":[` + manyOf(5_000, `{"ruleId":"r","locations":[{"physicalLocation":{"artifactLocation":{"uri":"b.py","uriBaseId":"b"}}}]}`) + `]`, 0, false},

@@ -100,12 +100,12 @@ func TestCredentialsRemovedFromSemgrepCIUploads(t *testing.T) {
 		"dependencies":{"yarn.lock":[{"package":"left","version":"1.0.0","ecosystem":"npm","allowed_hashes":{},"resolved_url":"u","transitivity":"direct","line_number":3,
 		"children":[{"package":"b","version":"1.0.0"}]},{"package":"b","version":"1.0.0","ecosystem":"npm","allowed_hashes":{},"transitivity":"transitive"}]},
 		"dependency_parser_errors":[{"path":"x/package.json","parser":"p","reason":"r","line":1,"col":1,"text":"t"}],"task_id":"t"}`
-	check := func(kept any, err error) {
+	check := func(value any, err error) {
 		t.Helper()
 		if err != nil {
-			kept = err.Error()
+			value = err.Error()
 		}
-		if all := everything(kept); strings.Contains(all, reporttest.Mark) {
+		if all := everything(value); strings.Contains(all, reporttest.Mark) {
 			at := strings.Index(all, reporttest.Mark)
 			t.Errorf("it is left in …%s…", all[max(0, at-120):min(len(all), at+60)])
 		}

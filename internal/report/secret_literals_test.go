@@ -49,12 +49,12 @@ func FuzzLiterals(f *testing.F) {
 		}
 		_, found := secrets.BlankStrings(code)
 		_, more := secrets.BlankStrings(flow)
-		held, inner := map[string]bool{}, 0
+		literals, inner := map[string]bool{}, 0
 		for _, s := range append(found, more...) {
-			held[s] = true
+			literals[s] = true
 			inner = max(inner, strings.Count(s, "'"), strings.Count(s, `"`), strings.Count(s, "`"))
 		}
-		spans := secrets.QuotedSpans(message, held)
+		spans := secrets.QuotedSpans(message, literals)
 		apart := true
 		for i := 1; i < len(spans); i++ {
 			apart = apart && spans[i].From > spans[i-1].To+1
@@ -62,7 +62,7 @@ func FuzzLiterals(f *testing.F) {
 		if apart && inner <= secrets.MaxInner && !strings.Contains(code+message+flow, "REDACTED") && got.Message != want.Message {
 			t.Errorf("%q became %q, want %q", message, got.Message, want.Message)
 		}
-		for s := range held {
+		for s := range literals {
 			for _, q := range []string{"'", `"`, "`"} {
 				if strings.Contains(got.Message, q+s+q) && !strings.Contains(secrets.Redacted, s) {
 					t.Errorf("%q keeps %q", got.Message, s)

@@ -46,8 +46,8 @@ func TestSecretRuleDetection(t *testing.T) {
 				if got := reports[0].Results[0].Rule.IssueType; got != test.want {
 					t.Errorf("%s: the rule is one of %s, want %s", name, got, test.want)
 				}
-				if kept := strings.Contains(reporttest.Dump(reports), secret); kept != (test.want == model.SAST) {
-					t.Errorf("%s: the secret was kept: %v", name, kept)
+				if retained := strings.Contains(reporttest.Dump(reports), secret); retained != (test.want == model.SAST) {
+					t.Errorf("%s: the secret was kept: %v", name, retained)
 				}
 			}
 		})

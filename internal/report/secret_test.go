@@ -151,7 +151,7 @@ func sarifWithSecret(driver, secret string) string {
 		b, _ := json.Marshal(fmt.Sprintf(format, secret))
 		return string(b)
 	}
-	place := func(uri string) string {
+	location := func(uri string) string {
 		return `{"physicalLocation":{"artifactLocation":{"uri":` + uri + `},"region":{"startLine":1,"snippet":{"text":` + q("%s") + `}},
 			"contextRegion":{"snippet":{"text":` + q("x = '%s'") + `}}}}`
 	}
@@ -159,11 +159,11 @@ func sarifWithSecret(driver, secret string) string {
 			"properties":{"tags":[` + q("CWE-1: %s") + `]}},{"id":` + q("rule-%s") + `}]}},
 		"automationDetails":{"id":` + q("cat-%s/1") + `},
 		"artifacts":[{"location":{"uri":` + q("dir/%s.txt") + `},"roles":["analysisTarget"]}],
-		"invocations":[{"toolExecutionNotifications":[{"level":"error","locations":[` + place(q("bad/%s")) + `]}]}],
+		"invocations":[{"toolExecutionNotifications":[{"level":"error","locations":[` + location(q("bad/%s")) + `]}]}],
 		"results":[
-			{"ruleId":"r","message":{"text":` + q("found %s here") + `},"locations":[` + place(`"conf.py"`) + `],"partialFingerprints":{"commitSha":` + q("%s") + `,"commitMessage":` + q("add %s") + `},
-			 "codeFlows":[{"threadFlows":[{"locations":[{"location":` + place(`"conf.py"`) + `}]}]}]},
-			{"ruleId":` + q("other-%s") + `,"message":{"text":` + q("%s") + `},"locations":[` + place(q("dir/%s.txt")) + `],"fingerprints":{"a":` + q("%s") + `}},
+			{"ruleId":"r","message":{"text":` + q("found %s here") + `},"locations":[` + location(`"conf.py"`) + `],"partialFingerprints":{"commitSha":` + q("%s") + `,"commitMessage":` + q("add %s") + `},
+			 "codeFlows":[{"threadFlows":[{"locations":[{"location":` + location(`"conf.py"`) + `}]}]}]},
+			{"ruleId":` + q("other-%s") + `,"message":{"text":` + q("%s") + `},"locations":[` + location(q("dir/%s.txt")) + `],"fingerprints":{"a":` + q("%s") + `}},
 			{"message":{"text":` + q("%s") + `}}]}]}`
 }
 
@@ -176,11 +176,11 @@ func semgrepWithSecret(secret string) string {
 	if len(lines) == 1 {
 		end += len("  key = ")
 	}
-	place := fmt.Sprintf(`"path":"conf.py","start":{"line":1,"col":9},"end":{"line":%d,"col":%d}`, len(lines), end)
+	location := fmt.Sprintf(`"path":"conf.py","start":{"line":1,"col":9},"end":{"line":%d,"col":%d}`, len(lines), end)
 	return fmt.Sprintf(`{"skipped_rules":[],"results":[
 		{"check_id":"s",%[1]s,"extra":{"message":%[2]s,"lines":%[3]s,"metavars":{"$X":{"abstract_content":%[4]s}},"metadata":{"product":"secrets"}}},
 		{"check_id":"c",%[1]s,"extra":{"message":%[2]s,"lines":%[3]s,"metadata":{},"dataflow_trace":{"intermediate_vars":[{"location":{"path":"conf.py"},"content":%[4]s}]}}}]}`,
-		place, message, line, content)
+		location, message, line, content)
 }
 
 func TestSecretHash(t *testing.T) {

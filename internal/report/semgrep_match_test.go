@@ -178,12 +178,12 @@ func upload(t *testing.T) map[string]ids {
 	out := map[string]ids{}
 	for _, f := range append(recorded.Body.Findings, recorded.Body.Ignores...) {
 		f.CodeHash, f.PatternHash = f.Hashes.CodeHash, f.Hashes.PatternHash
-		out[place(f.Rule, f.Path, f.Line)] = f.ids
+		out[locationKey(f.Rule, f.Path, f.Line)] = f.ids
 	}
 	return out
 }
 
-func place(rule, path string, line int) string {
+func locationKey(rule, path string, line int) string {
 	text, _ := json.Marshal([]any{rule, path, line})
 	return string(text)
 }
@@ -250,7 +250,7 @@ func TestReportIDsMatchUpload(t *testing.T) {
 				}
 				compared++
 				got := ids{SyntacticID: r.SyntacticID, MatchBasedID: r.MatchBasedID, CodeHash: r.CodeHash, PatternHash: r.PatternHash}
-				if diff := cmp.Diff(want[place(r.Rule.Name, r.Path, r.Location.Line)], got); diff != "" {
+				if diff := cmp.Diff(want[locationKey(r.Rule.Name, r.Path, r.Location.Line)], got); diff != "" {
 					t.Errorf("%s %s:%d (-uploaded +read):\n%s", r.Rule.Name, r.Path, r.Location.Line, diff)
 				}
 			}

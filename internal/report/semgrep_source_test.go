@@ -47,8 +47,8 @@ func TestCodeFromCheckout(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if said := left["a.js"]; (said != "") != (path == "a.js" && test.want == "" && test.lines == semgrep.RequiresLogin) {
-				t.Errorf("%s, %s: it says %q", name, path, said)
+			if reason := left["a.js"]; (reason != "") != (path == "a.js" && test.want == "" && test.lines == semgrep.RequiresLogin) {
+				t.Errorf("%s, %s: it says %q", name, path, reason)
 			}
 			want := test.want
 			if path != "a.js" && test.lines == semgrep.RequiresLogin {
@@ -76,14 +76,14 @@ func TestCheckoutFilesAreReadOnce(t *testing.T) {
 	if err != nil || reads != 10 { // the last one reaches the limit
 		t.Fatalf("%d files were read, %v", reads, err)
 	}
-	told := 0
+	withCode := 0
 	for _, r := range reports[0].Results {
 		if r.Code != "" {
-			told++
+			withCode++
 		}
 	}
-	if told != 20 { // 10 of them twice
-		t.Errorf("%d have code", told)
+	if withCode != 20 { // 10 of them twice
+		t.Errorf("%d have code", withCode)
 	}
 	if len(left) != 10 || left["19.js"] == "" {
 		t.Errorf("it says %v", left)
@@ -163,13 +163,13 @@ func TestCheckoutCodeIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := 0
+	size := 0
 	for _, r := range reports[0].Results {
 		if r.Code != "" {
-			told += len(r.Code)
+			size += len(r.Code)
 		}
 	}
-	if limit := (&format.Budget{Read: int64(results * len(one))}).Limit(); told == 0 || int64(told) > limit/2 {
-		t.Errorf("%d bytes of code are given", told)
+	if limit := (&format.Budget{Read: int64(results * len(one))}).Limit(); size == 0 || int64(size) > limit/2 {
+		t.Errorf("%d bytes of code are given", size)
 	}
 }

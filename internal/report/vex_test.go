@@ -158,24 +158,24 @@ func TestSecretsRemovedFromVEX(t *testing.T) {
 // it makes statements about.
 func TestVEXDetection(t *testing.T) {
 	const (
-		libQ    = `{"type":"library","bom-ref":"q","name":"q","version":"1","purl":"pkg:npm/q@1"}`
-		product = `{"type":"application","bom-ref":"app","name":"acme/pay","version":"1","purl":"pkg:github/acme/pay@1"}`
-		said    = `{"id":"CVE-1","analysis":{"state":"not_affected"},"affects":[{"ref":"p"},{"ref":"pkg:npm/other@2"}]}`
-		open    = `{"id":"CVE-2","affects":[{"ref":"p"}]}`
-		noted   = `{"type":"library","bom-ref":"p","name":"p","version":"1","purl":"pkg:npm/p@1","properties":[{"name":"redoubt:lockfile","value":"yarn.lock"}]}`
+		libQ      = `{"type":"library","bom-ref":"q","name":"q","version":"1","purl":"pkg:npm/q@1"}`
+		product   = `{"type":"application","bom-ref":"app","name":"acme/pay","version":"1","purl":"pkg:github/acme/pay@1"}`
+		statement = `{"id":"CVE-1","analysis":{"state":"not_affected"},"affects":[{"ref":"p"},{"ref":"pkg:npm/other@2"}]}`
+		open      = `{"id":"CVE-2","affects":[{"ref":"p"}]}`
+		noted     = `{"type":"library","bom-ref":"p","name":"p","version":"1","purl":"pkg:npm/p@1","properties":[{"name":"redoubt:lockfile","value":"yarn.lock"}]}`
 	)
 	for name, test := range map[string]struct {
 		components, vulnerabilities, more string
 		vex                               bool
 	}{
-		"nothing but statements":              {"", strings.Replace(said, `"p"`, `"pkg:npm/p@1"`, 1), "", true},
-		"the component it speaks of":          {libP, said, "", true},
-		"the product too":                     {libP + "," + product, said, "", true},
-		"another component":                   {libP + "," + libQ, said, "", false},
-		"a vulnerability without an analysis": {libP, said + "," + open, "", false},
-		"which component needs which":         {libP, said, `,"dependencies":[{"ref":"p"}]`, false},
+		"nothing but statements":              {"", strings.Replace(statement, `"p"`, `"pkg:npm/p@1"`, 1), "", true},
+		"the component it speaks of":          {libP, statement, "", true},
+		"the product too":                     {libP + "," + product, statement, "", true},
+		"another component":                   {libP + "," + libQ, statement, "", false},
+		"a vulnerability without an analysis": {libP, statement + "," + open, "", false},
+		"which component needs which":         {libP, statement, `,"dependencies":[{"ref":"p"}]`, false},
 		"no statement":                        {libP, open, "", false},
-		"a component of Redoubt's":            {noted, said, "", false},
+		"a component of Redoubt's":            {noted, statement, "", false},
 	} {
 		text := `{"bomFormat":"CycloneDX","specVersion":"1.6","version":1,"components":[` + test.components + `],"vulnerabilities":[` + test.vulnerabilities + `]` + test.more + `}`
 		reports, err := Read(strings.NewReader(text), format.Options{Name: "x.cdx.json"})

@@ -60,10 +60,10 @@ type seen struct {
 func pretendToScan(result string) int {
 	s := seen{Environment: os.Environ(), Files: map[string]string{}}
 	plan, _ := os.ReadFile("plan.json")
-	var told struct{ Canary, Address, Behave string }
-	_ = json.Unmarshal(plan, &told)
+	var options struct{ Canary, Address, Behave string }
+	_ = json.Unmarshal(plan, &options)
 	fmt.Println("token=" + os.Getenv("REDOUBT_TOKEN") + " \x1b[31mred")
-	switch told.Behave {
+	switch options.Behave {
 	case "sleep":
 		time.Sleep(time.Hour)
 	case "grow":
@@ -102,16 +102,16 @@ func pretendToScan(result string) int {
 		}
 		return nil
 	})
-	if told.Canary != "" {
-		_, err := os.ReadFile(told.Canary)
+	if options.Canary != "" {
+		_, err := os.ReadFile(options.Canary)
 		s.Canary = err == nil
-		_ = os.WriteFile(told.Canary+".written", nil, 0o600) // in a sandbox this writes to a separate file system
+		_ = os.WriteFile(options.Canary+".written", nil, 0o600) // in a sandbox this writes to a separate file system
 	}
-	if c, err := net.DialTimeout("tcp", told.Address, time.Second); err == nil {
+	if c, err := net.DialTimeout("tcp", options.Address, time.Second); err == nil {
 		s.Network = true
 		_ = c.Close()
 	}
-	ask := func(path, token string) int {
+	request := func(path, token string) int {
 		req, _ := http.NewRequest(http.MethodGet, os.Getenv("REDOUBT_URL")+path, nil)
 		req.Header.Set("Authorization", "Bearer "+token)
 		resp, err := http.DefaultClient.Do(req)
@@ -121,7 +121,7 @@ func pretendToScan(result string) int {
 		_ = resp.Body.Close()
 		return resp.StatusCode
 	}
-	s.Server, s.Others = ask("/api/agent/deployments/current", os.Getenv("REDOUBT_TOKEN")), ask("/metrics", os.Getenv("REDOUBT_TOKEN"))
+	s.Server, s.Others = request("/api/agent/deployments/current", os.Getenv("REDOUBT_TOKEN")), request("/metrics", os.Getenv("REDOUBT_TOKEN"))
 	git := func(args ...string) string {
 		out, _ := exec.Command("git", args...).CombinedOutput()
 		return strings.TrimSpace(string(out))
@@ -162,7 +162,7 @@ type bench struct {
 	lost   bool
 	gone   bool           // the token is no longer valid
 	deaf   map[string]int // number of calls to fail, by name
-	said   bytes.Buffer
+	output bytes.Buffer
 }
 
 func newBench(t *testing.T, change func(*Config)) *bench {
@@ -190,7 +190,7 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 	c := Config{
 		Client: &api.Client{BaseURL: b.web.URL, Token: "runner-token", Retries: -1}, Server: u, Name: "r", Version: "test", Dir: filepath.Join(b.dir, "work"),
 		Program: self, Path: os.Getenv("PATH"), Local: true, Isolation: IsolateIfPossible, Limits: Limits{Memory: 1 << 30, Disk: 1 << 28, Cache: 1 << 30, Files: 1000, Processes: 1024},
-		Logger: slog.New(slog.NewTextHandler(&b.said, nil)),
+		Logger: slog.New(slog.NewTextHandler(&b.output, nil)),
 	}
 	if change != nil {
 		change(&c)
@@ -279,8 +279,8 @@ func (b *bench) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	var answer any
 	body, _ := io.ReadAll(r.Body)
-	if told := filepath.Base(r.URL.Path); b.deaf[told] > 0 {
-		b.deaf[told]--
+	if call := filepath.Base(r.URL.Path); b.deaf[call] > 0 {
+		b.deaf[call]--
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}

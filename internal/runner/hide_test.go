@@ -25,7 +25,7 @@ func reporterOf(secrets api.CloneCredential) *progressReporter {
 func TestSecretsAreHiddenAtEveryCut(t *testing.T) {
 	for before := maxLine - 2*len(secretToken); before < maxLine+2*len(secretToken); before++ {
 		text := strings.Repeat("x", before) + secretToken + strings.Repeat("y", 3*maxLine)
-		for way, write := range map[string]func(*progressReporter){
+		for method, write := range map[string]func(*progressReporter){
 			"line":  func(progress *progressReporter) { progress.line(text) },
 			"lines": func(progress *progressReporter) { progress.lines(strings.NewReader(text + "\nnext\n")) },
 		} {
@@ -33,9 +33,9 @@ func TestSecretsAreHiddenAtEveryCut(t *testing.T) {
 			write(progress)
 			log := progress.waiting.String()
 			if strings.Contains(log, secretToken[:4]) || len(log) > maxLine+100 || !strings.HasPrefix(log, "xxxx") {
-				t.Fatalf("%s: with %d bytes in front of the token, %d are logged, ending in %q", way, before, len(log), log[max(0, len(log)-60):])
+				t.Fatalf("%s: with %d bytes in front of the token, %d are logged, ending in %q", method, before, len(log), log[max(0, len(log)-60):])
 			}
-			if way == "lines" && !strings.HasSuffix(log, " …\nnext\n") {
+			if method == "lines" && !strings.HasSuffix(log, " …\nnext\n") {
 				t.Fatalf("the line behind it is not told: %q", log[max(0, len(log)-60):])
 			}
 		}
@@ -65,9 +65,9 @@ func TestMultilineSecretsAreHidden(t *testing.T) {
 			t.Errorf("%q is logged:\n%s", part, log)
 		}
 	}
-	for _, kept := range []string{"reading the key\n", "-----BEGIN OPENSSH PRIVATE KEY-----", "indented: " + redact.Mark + "!"} {
-		if !strings.Contains(log, kept) {
-			t.Errorf("%q is not told:\n%s", kept, log)
+	for _, want := range []string{"reading the key\n", "-----BEGIN OPENSSH PRIVATE KEY-----", "indented: " + redact.Mark + "!"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("%q is not told:\n%s", want, log)
 		}
 	}
 }
@@ -84,13 +84,13 @@ func TestNothingIsHiddenWithoutSecrets(t *testing.T) {
 // TestTruncatedGitOutputHidesSecrets checks that truncated output of git contains no partial secret.
 func TestTruncatedGitOutputHidesSecrets(t *testing.T) {
 	const secret = "glpat-0123456789abcdef"
-	for name, said := range map[string]string{
+	for name, stderr := range map[string]string{
 		"as git prints it": "fatal: " + strings.Repeat("x", 280) + " " + secret + " more",
 		"as it is kept":    strings.Repeat("y", 16<<10-20) + "\nfatal: " + secret + " more",
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "said"), []byte(said), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "said"), []byte(stderr), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.WriteFile(filepath.Join(dir, "git"), []byte("#!/bin/sh\ncat \"$HOME/said\" >&2\nexit 1\n"), 0o700); err != nil { //nolint:gosec // a program
@@ -98,8 +98,8 @@ func TestTruncatedGitOutputHidesSecrets(t *testing.T) {
 			}
 			g := git{dir: dir, home: dir, path: dir + ":" + os.Getenv("PATH"), hide: newHider(secret)}
 			_, err := g.run(t.Context(), "fetch")
-			if told := explained(err).Error(); !strings.HasPrefix(told, unknownFault) || strings.Contains(told, secret[:6]) {
-				t.Errorf("told is %q", told)
+			if message := explained(err).Error(); !strings.HasPrefix(message, unknownFault) || strings.Contains(message, secret[:6]) {
+				t.Errorf("told is %q", message)
 			}
 		})
 	}

@@ -80,7 +80,7 @@ func TestLinksThroughOtherLinksAreSkipped(t *testing.T) {
 		t.Fatalf("%+v\n%s", end, b.log.String())
 	}
 	for _, gone := range []string{"climb", "climb2", "git", "loop"} {
-		if _, there := saw.Files[gone]; there {
+		if _, found := saw.Files[gone]; found {
 			t.Errorf("%s is in the checkout", gone)
 		}
 	}
@@ -92,23 +92,23 @@ func TestLinksThroughOtherLinksAreSkipped(t *testing.T) {
 // TestGitConnectsToValidatedAddress checks that git connects to the validated address and does not
 // resolve the host itself.
 func TestGitConnectsToValidatedAddress(t *testing.T) {
-	asked := ""
-	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked = r.Host; w.WriteHeader(http.StatusNotFound) }))
+	requested := ""
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { requested = r.Host; w.WriteHeader(http.StatusNotFound) }))
 	defer host.Close()
 	_, port, _ := net.SplitHostPort(host.Listener.Addr().String())
 	for _, c := range []struct {
-		what    string
-		address string
-		err     error
-		class   string
-		want    string
-		asked   string
+		what      string
+		address   string
+		err       error
+		class     string
+		want      string
+		requested string
 	}{
 		{"an address that is allowed", "127.0.0.1", nil, "permanent", "does not exist", "git.example.invalid:" + port},
 		{"one that is not", "", errors.New("connections to it are not allowed"), "permanent", "not allowed", ""},
 		{"a name that is not known", "", model.ErrUnavailable, "transient", "cannot be resolved", ""},
 	} {
-		asked = ""
+		requested = ""
 		b := newBench(t, func(o *Config) {
 			o.Resolve = func(context.Context, string) (netip.Addr, error) {
 				if c.err != nil {
@@ -118,8 +118,8 @@ func TestGitConnectsToValidatedAddress(t *testing.T) {
 			}
 		})
 		end, _ := b.make(func(r *api.LeasedRun) { r.CloneURL = "http://git.example.invalid:" + port + "/x.git" })
-		if end.Failure != c.class || !strings.Contains(end.Reason, c.want) || asked != c.asked {
-			t.Errorf("%s: %+v, asked as %q", c.what, end, asked)
+		if end.Failure != c.class || !strings.Contains(end.Reason, c.want) || requested != c.requested {
+			t.Errorf("%s: %+v, asked as %q", c.what, end, requested)
 		}
 	}
 }
@@ -171,11 +171,11 @@ func serveGit(conn net.Conn, config *ssh.ServerConfig, repository string) {
 	defer server.Close()
 	go ssh.DiscardRequests(requests)
 	for offered := range channels {
-		channel, asked, err := offered.Accept()
+		channel, channelRequests, err := offered.Accept()
 		if err != nil {
 			return
 		}
-		for r := range asked {
+		for r := range channelRequests {
 			_ = r.Reply(r.Type == "exec" || r.Type == "env", nil)
 			if r.Type != "exec" {
 				continue
@@ -246,16 +246,16 @@ func dirNames(t *testing.T, dir string) (names []string) {
 
 // TestSecondFetchReportsTheError distinguishes a missing commit from a busy host.
 func TestSecondFetchReportsTheError(t *testing.T) {
-	for said, want := range map[string]string{
+	for stderr, want := range map[string]string{
 		"fatal: remote error: upload-pack: not our ref 1111":                  "permanent",
 		"fatal: error: Server does not allow request for unadvertised object": "permanent",
 		"error: RPC failed; The requested URL returned error: 503":            "transient",
 		"fatal: unable to access 'x': Could not resolve host: git.example":    "transient",
 		"fatal: something else": "permanent",
 	} {
-		f, is := errors.AsType[*failure](gone(&gitError{said}, "1111"))
+		f, is := errors.AsType[*failure](gone(&gitError{stderr}, "1111"))
 		if !is || f.class != want {
-			t.Errorf("%q is %+v", said, f)
+			t.Errorf("%q is %+v", stderr, f)
 		}
 	}
 	if err := gone(context.Canceled, "1111"); !errors.Is(err, context.Canceled) {
@@ -274,8 +274,8 @@ func TestCacheSurvivesKilledGit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, func(c *Config) { c.Isolation = IsolateNever })
 			b.commit("refs/heads/main", b.tree(item{"100644", "a.py", b.blob("old\n")}, b.plan("")))
-			whole := func(r *api.LeasedRun) { r.Ref, r.Commit = "", "" }
-			if end, _ := b.make(whole); end.State != "done" {
+			full := func(r *api.LeasedRun) { r.Ref, r.Commit = "", "" }
+			if end, _ := b.make(full); end.State != "done" {
 				t.Fatalf("%+v\n%s", end, b.log.String())
 			}
 			caches, err := filepath.Glob(filepath.Join(b.runner.cacheDir(), "*.git"))
@@ -286,7 +286,7 @@ func TestCacheSurvivesKilledGit(t *testing.T) {
 			b.check(os.MkdirAll(filepath.Dir(file), 0o700))
 			b.check(os.WriteFile(file, []byte("cut o"), 0o400))
 			b.commit("refs/heads/main", b.tree(item{"100644", "a.py", b.blob("new\n")}, b.plan("")))
-			end, saw := b.make(whole)
+			end, saw := b.make(full)
 			if end.State != "done" || saw.Files["a.py"] != "new\n" {
 				t.Errorf("%+v\n%s", end, b.log.String())
 			}

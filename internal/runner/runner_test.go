@@ -79,7 +79,7 @@ func TestHostileRepositoryIsContained(t *testing.T) {
 			b.Fatalf("%+v\n%s", end, b.log.String())
 		}
 		for _, gone := range []string{"absolute", "chain", "escape", "sub", "sub2"} {
-			if _, there := saw.Files[gone]; there {
+			if _, found := saw.Files[gone]; found {
 				b.Errorf("%s is in the checkout", gone)
 			}
 		}
@@ -115,7 +115,7 @@ func (b *bench) harmless(saw *seen, isolated bool) {
 	if text, _ := os.ReadFile(b.canary); string(text) != "canary" {
 		b.Errorf("the canary is %q", text)
 	}
-	all := strings.Join(saw.Environment, "\n") + saw.Remote + b.log.String() + b.said.String()
+	all := strings.Join(saw.Environment, "\n") + saw.Remote + b.log.String() + b.output.String()
 	for _, secret := range []string{"clone-password", "rdt_run_token", "runner-token"} {
 		if strings.Contains(all, secret) {
 			b.Errorf("%s is in the scan's environment, in git's settings or in a log", secret)
@@ -230,17 +230,17 @@ func TestRunStopsOnRejectedToken(t *testing.T) {
 	if err := b.runner.Run(t.Context()); !errors.Is(err, ErrToken) {
 		t.Errorf("the runner ended with: %v", err)
 	}
-	kept := func() int {
+	cached := func() int {
 		t.Helper()
 		list, err := os.ReadDir(b.runner.cacheDir())
 		b.check(err)
 		return len(list)
 	}
-	if n := kept(); n != 1 {
+	if n := cached(); n != 1 {
 		t.Errorf("%d repositories are kept", n)
 	}
 	b.check(b.runner.Forget())
-	if n := kept(); n != 0 {
+	if n := cached(); n != 0 {
 		t.Errorf("%d repositories are kept then", n)
 	}
 	if err := Remove(b.runner.Dir); err == nil {

@@ -34,13 +34,13 @@ func TestSandboxThreadLimit(t *testing.T) {
 	}
 	program := []string{self, "-test.run", t.Name(), "-test.v"}
 	env := append(os.Environ(), "REDOUBT_TEST_BOUND=1")
-	said, err := s.command(t.Context(), "/", env, []string{self}, nil, program).CombinedOutput()
-	if err != nil || !strings.Contains(string(said), "bound 4096") {
-		t.Errorf("in a sandbox: %s %v", said, err)
+	output, err := s.command(t.Context(), "/", env, []string{self}, nil, program).CombinedOutput()
+	if err != nil || !strings.Contains(string(output), "bound 4096") {
+		t.Errorf("in a sandbox: %s %v", output, err)
 	}
 	outside := exec.CommandContext(t.Context(), self, program[1:]...)
 	outside.Env = env
-	if said, err := outside.CombinedOutput(); err != nil || strings.Contains(string(said), "bound 4096") {
-		t.Errorf("outside: %s %v", said, err)
+	if output, err := outside.CombinedOutput(); err != nil || strings.Contains(string(output), "bound 4096") {
+		t.Errorf("outside: %s %v", output, err)
 	}
 }

@@ -58,10 +58,10 @@ func (m *memory) DependencyGraph(_ context.Context, projectID int64, ref string)
 
 func (m *memory) InventoryCommit(context.Context, int64, string) (string, error) { return "abc", nil }
 
-func (m *memory) SupplyChainFindings(_ context.Context, projectID int64, _ string, take func(model.IndexedFinding, model.Rule, model.Lineage) error) error {
+func (m *memory) SupplyChainFindings(_ context.Context, projectID int64, _ string, visit func(model.IndexedFinding, model.Rule, model.Lineage) error) error {
 	for _, f := range m.findings {
 		if f.ProjectID == projectID {
-			if err := take(f, m.rule, m.lineage); err != nil {
+			if err := visit(f, m.rule, m.lineage); err != nil {
 				return err
 			}
 		}

@@ -58,13 +58,13 @@ func describeDependencies(dependencies []model.Dependency, edges []model.Depende
 	for _, e := range edges {
 		needs[e.From] = append(needs[e.From], name(by[e.To]))
 	}
-	held := map[string]string{}
+	descriptions := map[string]string{}
 	for _, d := range dependencies {
-		asks := needs[d.ID]
-		slices.Sort(asks)
-		held[name(d)] = fmt.Sprintf("line %d, %v, supplied by %q, asks for %q", d.Line, d.Transitivity, d.Supplier, slices.Compact(asks))
+		required := needs[d.ID]
+		slices.Sort(required)
+		descriptions[name(d)] = fmt.Sprintf("line %d, %v, supplied by %q, asks for %q", d.Line, d.Transitivity, d.Supplier, slices.Compact(required))
 	}
-	return held
+	return descriptions
 }
 
 // importDocument imports a document and returns its dependencies as a project.
@@ -105,10 +105,10 @@ func checkRoundTrip(t rapid.TB, p Project) {
 		if diff := gocmp.Diff(want, describeDependencies(c.Projects[0].Dependencies, c.Projects[0].Edges)); diff != "" {
 			t.Fatalf("%s: something else came back (-had +read):\n%s", output, diff)
 		}
-		again := write(t, request(output), c)
+		second := write(t, request(output), c)
 		c.Projects = []Project{restored}
-		if first := write(t, request(output), c); !bytes.Equal(first, again) {
-			t.Fatalf("%s: written again, it differs (-first +again):\n%s", output, gocmp.Diff(string(first), string(again)))
+		if first := write(t, request(output), c); !bytes.Equal(first, second) {
+			t.Fatalf("%s: written again, it differs (-first +again):\n%s", output, gocmp.Diff(string(first), string(second)))
 		}
 	}
 }
@@ -197,11 +197,11 @@ func npmProject(n int) Project {
 			ID: int64(i + 1), Lockfile: "web/package-lock.json", Ecosystem: "npm", Name: name, Version: fmt.Sprintf("%d.%d.0", i%7, i), Transitivity: t, Line: 3 * i,
 			PURL: purl.Of("npm", name, fmt.Sprintf("%d.%d.0", i%7, i)), Licenses: []string{"MIT"},
 		})
-		asked := 1 + random.IntN(2)
+		edgeCount := 1 + random.IntN(2)
 		if i%100 == 50 {
-			asked = 150
+			edgeCount = 150
 		}
-		for range min(asked, i) {
+		for range min(edgeCount, i) {
 			p.Edges = append(p.Edges, model.DependencyEdge{From: int64(random.IntN(i) + 1), To: int64(i + 1)})
 		}
 		if i%40 == 39 {

@@ -10,14 +10,14 @@ import (
 // Any user with push access can create those.
 func TestRefFoundAmongManyRefs(t *testing.T) {
 	const commit = "0123456789012345678901234567890123456789"
-	var told strings.Builder
+	var output strings.Builder
 	for i := range 5000 {
-		fmt.Fprintf(&told, "%s\trefs/heads/a%d/refs/heads/main\n", commit[1:]+"f", i)
+		fmt.Fprintf(&output, "%s\trefs/heads/a%d/refs/heads/main\n", commit[1:]+"f", i)
 	}
-	told.WriteString(commit + "\trefs/heads/main\n" + commit + "\trefs/heads/z/refs/heads/main\n")
-	for _, size := range []int{1, 7, 4096, told.Len()} {
+	output.WriteString(commit + "\trefs/heads/main\n" + commit + "\trefs/heads/z/refs/heads/main\n")
+	for _, size := range []int{1, 7, 4096, output.Len()} {
 		lines := refLines{ref: "refs/heads/main"}
-		for text := told.String(); text != ""; {
+		for text := output.String(); text != ""; {
 			n, err := lines.Write([]byte(text[:min(size, len(text))]))
 			if err != nil {
 				t.Fatal(err)

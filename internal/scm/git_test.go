@@ -48,17 +48,17 @@ func remote(t *testing.T) (address string) {
 
 func TestGitRemotes(t *testing.T) {
 	address := remote(t)
-	ask := func(secret string) (model.Repository, error) {
+	repository := func(secret string) (model.Repository, error) {
 		h, err := config(loopback).Open(model.Connection{Kind: model.HostGit, BaseURL: address}, model.HostCredential{Kind: model.CredentialPassword, Username: "ci", Secret: secret})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return h.Repository(t.Context(), "")
 	}
-	if _, err := ask("wr0ng"); err == nil || strings.Contains(err.Error(), "wr0ng") {
+	if _, err := repository("wr0ng"); err == nil || strings.Contains(err.Error(), "wr0ng") {
 		t.Errorf("a wrong password: %v", err)
 	}
-	r, err := ask("s3cret")
+	r, err := repository("s3cret")
 	equal(t, "the repository", err, r, model.Repository{HostID: address, FullName: "acme/payments", DefaultBranch: "trunk", Private: true, CloneURL: address})
 	h, err := config(loopback).Open(model.Connection{Kind: model.HostGit, BaseURL: address}, model.HostCredential{Kind: model.CredentialPassword, Username: "ci", Secret: "s3cret"})
 	if err != nil {

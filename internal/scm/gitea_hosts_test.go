@@ -187,17 +187,17 @@ func checkTickets(t *testing.T, g *hosttest.Gitea, h scm.Host) {
 	if issue.Title != "[high] rule" || len(issue.Labels) != 1 || issue.Labels[0].Name != "security" {
 		t.Errorf("the issue is %+v", issue)
 	}
-	again := func(what string) {
+	find := func(what string) {
 		t.Helper()
 		found, is, err := tracker.FindTicket(t.Context(), "acme/payments", "redoubt-abc", began)
 		if equal(t, what, err, found, made); !is {
 			t.Errorf("%s: it is not there", what)
 		}
 	}
-	again("found by its marker")
+	find("found by its marker")
 	g.Call(t, http.MethodPatch, "/repos/acme/payments/issues/"+made.Key, map[string]string{"state": "closed"}, nil)
 	now, err := tracker.Ticket(t.Context(), "acme/payments", made.Key)
 	made.Closed = true
 	equal(t, "closed", err, now, made)
-	again("found when it is closed")
+	find("found when it is closed")
 }

@@ -27,7 +27,7 @@ func TestAppUsesInstallationToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, asked := 0, ""
+	made, requested := 0, ""
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		shown := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		answer := `{"total_count":0,"repositories":[]}`
@@ -40,7 +40,7 @@ func TestAppUsesInstallationToken(t *testing.T) {
 			if r.Method == http.MethodPost {
 				made++
 				text, _ := io.ReadAll(r.Body)
-				asked = string(text)
+				requested = string(text)
 				answer = `{"token":"ghs_1","expires_at":"2100-01-01T00:00:00Z"}`
 			}
 		default:
@@ -69,8 +69,8 @@ func TestAppUsesInstallationToken(t *testing.T) {
 		t.Errorf("%d tokens were made for two questions, want 1", made)
 	}
 	token, err := config(loopback).CloneToken(t.Context(), model.Connection{Kind: model.HostGitHub, BaseURL: s.URL}, credential, model.Repository{HostID: "7"})
-	if err != nil || token != "ghs_1" || asked != `{"repository_ids":[7],"permissions":{"contents":"read"}}` {
-		t.Errorf("a token for git: %q, %v, asked for %s", token, err, asked)
+	if err != nil || token != "ghs_1" || requested != `{"repository_ids":[7],"permissions":{"contents":"read"}}` {
+		t.Errorf("a token for git: %q, %v, asked for %s", token, err, requested)
 	}
 	credential.Secret = "no key"
 	if _, err := config(loopback).Open(model.Connection{Kind: model.HostGitHub, BaseURL: s.URL}, credential); err == nil {

@@ -20,9 +20,9 @@ const head = "1111111111111111111111111111111111111111"
 
 // played is a server with the published responses of a host. It records requests.
 type played struct {
-	answers map[string]string // by method and path
-	asked   []string
-	header  http.Header
+	answers  map[string]string // by method and path
+	requests []string
+	header   http.Header
 }
 
 func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -30,7 +30,7 @@ func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.header = r.Header.Clone()
 	key := r.Method + " " + r.URL.Path
 	if r.Method != http.MethodGet {
-		p.asked = append(p.asked, strings.TrimSpace(key+" "+string(body)))
+		p.requests = append(p.requests, strings.TrimSpace(key+" "+string(body)))
 	}
 	answer, is := p.answers[key]
 	switch {
@@ -197,17 +197,17 @@ func writes(t *testing.T, h scm.Host, r model.Repository, c model.ChangeRequest,
 	line.Body = "fixed"
 	id, err := h.AddHook(ctx, r, "https://redoubt.example/hook", "s")
 	equal(t, "the hook", err, id, "41")
-	whole, told := h.AddComment(ctx, r, c, scm.Comment{Body: "b"})
-	onLine, toldLine := h.AddComment(ctx, r, c, scm.Comment{Body: "b", Path: "a.go", Line: 4})
-	for what, n := range map[string]scm.Comment{"a comment": whole, "a comment on a line": onLine} {
+	comment, commentErr := h.AddComment(ctx, r, c, scm.Comment{Body: "b"})
+	onLine, onLineErr := h.AddComment(ctx, r, c, scm.Comment{Body: "b", Path: "a.go", Line: 4})
+	for what, n := range map[string]scm.Comment{"a comment": comment, "a comment on a line": onLine} {
 		if n.ID == "" || n.ID == "0" {
 			t.Errorf("%s has no id: %+v", what, n)
 		}
 	}
 	for what, err := range map[string]error{
 		"a status":             h.SetStatus(ctx, r, c.HeadCommit, scm.Status{State: scm.StatusFailure, Context: "redoubt", Text: "3 blocking", URL: "https://redoubt.example/x"}),
-		"a comment":            told,
-		"a comment on a line":  toldLine,
+		"a comment":            commentErr,
+		"a comment on a line":  onLineErr,
 		"another text":         h.EditComment(ctx, r, c.Number, line),
 		"a hook that was gone": h.RemoveHook(ctx, r, "77"),
 	} {
@@ -256,7 +256,7 @@ func TestInvalidLoginsAreNotRequested(t *testing.T) {
 			t.Errorf("%q may %v, %v", login, may, err)
 		}
 	}
-	if len(p.asked) > 0 {
-		t.Errorf("asked %v", p.asked)
+	if len(p.requests) > 0 {
+		t.Errorf("asked %v", p.requests)
 	}
 }

@@ -103,7 +103,7 @@ func TestLargeConnectionEvictsOwnResponses(t *testing.T) {
 	t.Cleanup(s.Close)
 	c := config(loopback)
 	c.Known = scm.NewKnown()
-	ask := func(who string, number int64) string {
+	request := func(who string, number int64) string {
 		t.Helper()
 		h, err := c.Open(model.Connection{Kind: model.HostGitHub, BaseURL: s.URL}, model.HostCredential{Kind: model.CredentialToken, Secret: who})
 		if err == nil {
@@ -116,30 +116,30 @@ func TestLargeConnectionEvictsOwnResponses(t *testing.T) {
 	}
 	const most = 16 << 20 / (400 << 10)
 	for n := range int64(5) {
-		ask("small", n+1)
+		request("small", n+1)
 	}
 	for n := range int64(3 * most) {
-		ask("large", n+1)
+		request("large", n+1)
 	}
 	for n := range int64(5) {
-		equal(t, fmt.Sprint("of the small one ", n+1), nil, ask("small", n+1), "unchanged")
+		equal(t, fmt.Sprint("of the small one ", n+1), nil, request("small", n+1), "unchanged")
 	}
-	equal(t, "the large one's newest", nil, ask("large", 3*most), "unchanged")
-	equal(t, "its oldest that fits beside the small one", nil, ask("large", 2*most+7), "unchanged")
-	equal(t, "one that made room", nil, ask("large", 2*most-1), "told")
+	equal(t, "the large one's newest", nil, request("large", 3*most), "unchanged")
+	equal(t, "its oldest that fits beside the small one", nil, request("large", 2*most+7), "unchanged")
+	equal(t, "one that made room", nil, request("large", 2*most-1), "told")
 	for n := range int64(3 * most) {
-		ask("second", n+1)
+		request("second", n+1)
 	}
-	equal(t, "of the small one in the end", nil, ask("small", 1), "unchanged")
-	equal(t, "the newest of the first that was large", nil, ask("large", 2*most-1), "unchanged")
-	equal(t, "its oldest then", nil, ask("large", 2*most+8), "told")
+	equal(t, "of the small one in the end", nil, request("small", 1), "unchanged")
+	equal(t, "the newest of the first that was large", nil, request("large", 2*most-1), "unchanged")
+	equal(t, "its oldest then", nil, request("large", 2*most+8), "told")
 }
 
 // TestLongResponsesAreNotCached checks that long responses are returned in full but not cached.
 func TestLongResponsesAreNotCached(t *testing.T) {
-	asked := 0
+	requests := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if asked++; r.Header.Get("If-None-Match") != "" {
+		if requests++; r.Header.Get("If-None-Match") != "" {
 			t.Error("a long answer was kept")
 		}
 		w.Header().Set("ETag", `"1"`)
@@ -156,5 +156,5 @@ func TestLongResponsesAreNotCached(t *testing.T) {
 		who, err := h.Who(t.Context())
 		equal(t, "who", err, who, scm.Account{ID: "7", Login: "bot"})
 	}
-	equal(t, "how often it was asked", nil, asked, 2)
+	equal(t, "how often it was asked", nil, requests, 2)
 }

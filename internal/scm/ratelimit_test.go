@@ -14,9 +14,9 @@ import (
 // TestRateLimits checks that a credential's requests stop for the time of the host's response.
 // Other credentials must not be affected.
 func TestRateLimits(t *testing.T) {
-	now, asked := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 0
+	now, requests := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked++
+		requests++
 		now = now.Add(2 * time.Minute) // the duration of the response
 		w.Header().Set("Retry-After", "60")
 		w.WriteHeader(http.StatusTooManyRequests)
@@ -24,7 +24,7 @@ func TestRateLimits(t *testing.T) {
 	t.Cleanup(s.Close)
 	c := config(loopback)
 	c.RateLimits, c.Clock = scm.NewRateLimits(), func() time.Time { return now }
-	ask := func(secret string) time.Duration {
+	wait := func(secret string) time.Duration {
 		t.Helper()
 		h, err := c.Open(model.Connection{Kind: model.HostGitea, BaseURL: s.URL}, model.HostCredential{Kind: model.CredentialToken, Secret: secret})
 		if err != nil {
@@ -37,12 +37,12 @@ func TestRateLimits(t *testing.T) {
 		}
 		return busy.Wait
 	}
-	equal(t, "the host's own wait", nil, ask("a"), time.Minute)
+	equal(t, "the host's own wait", nil, wait("a"), time.Minute)
 	now = now.Add(20 * time.Second)
-	equal(t, "what is left of it", nil, ask("a"), 40*time.Second)
-	equal(t, "how often it was asked", nil, asked, 1)
-	equal(t, "another user's", nil, ask("b"), time.Minute)
+	equal(t, "what is left of it", nil, wait("a"), 40*time.Second)
+	equal(t, "how often it was asked", nil, requests, 1)
+	equal(t, "another user's", nil, wait("b"), time.Minute)
 	now = now.Add(time.Minute)
-	equal(t, "after it", nil, ask("a"), time.Minute)
-	equal(t, "how often it was asked by then", nil, asked, 3)
+	equal(t, "after it", nil, wait("a"), time.Minute)
+	equal(t, "how often it was asked by then", nil, requests, 3)
 }

@@ -77,8 +77,8 @@ func opened(t testing.TB, reach scm.Reach, kind model.HostKind, address string) 
 }
 
 func TestLoopbackHostsAreRejected(t *testing.T) {
-	asked := false
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	requested := false
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requested = true }))
 	defer s.Close()
 	for _, kind := range model.HostKinds() {
 		for _, address := range []string{s.URL, strings.Replace(s.URL, "127.0.0.1", "localhost", 1)} {
@@ -88,7 +88,7 @@ func TestLoopbackHostsAreRejected(t *testing.T) {
 			}
 		}
 	}
-	if asked {
+	if requested {
 		t.Error("a loopback address was asked")
 	}
 }
@@ -112,10 +112,10 @@ func TestHostErrors(t *testing.T) {
 	}
 	for _, kind := range []model.HostKind{model.HostGitea, model.HostGitHub, model.HostGitLab} {
 		for _, c := range []struct {
-			what   string
-			answer func(http.ResponseWriter, *http.Request)
-			is     error
-			says   string
+			what    string
+			answer  func(http.ResponseWriter, *http.Request)
+			is      error
+			message string
 		}{
 			{"a revoked token", status(401, `{"message":"Bad \u001b[31mcredentials"}`), nil, "rejected the credential"},
 			{"a token that may not", status(403, `{}`), nil, "no permission"},
@@ -135,7 +135,7 @@ func TestHostErrors(t *testing.T) {
 		} {
 			answer = c.answer
 			_, err := opened(t, loopback, kind, s.URL).Who(t.Context())
-			if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) || strings.ContainsAny(err.Error(), "\x1b\n") || strings.Contains(err.Error(), "t0ken") {
+			if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.message) || strings.ContainsAny(err.Error(), "\x1b\n") || strings.Contains(err.Error(), "t0ken") {
 				t.Errorf("%s of %s: %v", c.what, kind, err)
 			}
 		}

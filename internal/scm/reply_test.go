@@ -50,24 +50,24 @@ func TestReplyThreads(t *testing.T) {
 		model.HostGitHub: {`POST /api/v3/repos/acme/payments/pulls/9/comments {"body":"done","in_reply_to":22}`, `POST /api/v3/repos/acme/payments/issues/9/comments {"body":"done"}`},
 		model.HostGitLab: {`POST /api/v4/projects/3/merge_requests/9/discussions/d2/notes {"body":"done"}`, `POST /api/v4/projects/3/merge_requests/9/discussions/d1/notes {"body":"done"}`},
 	}
-	for kind, told := range conversations {
+	for kind, responses := range conversations {
 		t.Run(kind.String(), func(t *testing.T) {
-			p, base := play(t, told)
+			p, base := play(t, responses)
 			h := opened(t, loopback, kind, base)
 			r := model.Repository{HostID: "3", FullName: "acme/payments"}
 			list, err := h.Comments(t.Context(), r, 9)
 			if err != nil || len(list) != 4 {
 				t.Fatalf("comments are %+v, %v", list, err)
 			}
-			whole, ours, answer, other := list[0], list[1], list[2], list[3]
-			if ours.Thread == "" || answer.Thread != ours.Thread || other.Thread == ours.Thread || whole.Thread == ours.Thread {
+			general, ours, answer, other := list[0], list[1], list[2], list[3]
+			if ours.Thread == "" || answer.Thread != ours.Thread || other.Thread == ours.Thread || general.Thread == ours.Thread {
 				t.Errorf("threads are %+v", list)
 			}
-			if whole.Key() == ours.Key() || strings.HasPrefix(whole.Key(), "line:") || !strings.HasPrefix(answer.Key(), "line:") {
-				t.Errorf("keys are %q, %q, %q", whole.Key(), ours.Key(), answer.Key())
+			if general.Key() == ours.Key() || strings.HasPrefix(general.Key(), "line:") || !strings.HasPrefix(answer.Key(), "line:") {
+				t.Errorf("keys are %q, %q, %q", general.Key(), ours.Key(), answer.Key())
 			}
-			if whole.Edited || ours.Edited || answer.Edited || !other.Edited {
-				t.Errorf("edited are %v, %v, %v, %v", whole.Edited, ours.Edited, answer.Edited, other.Edited)
+			if general.Edited || ours.Edited || answer.Edited || !other.Edited {
+				t.Errorf("edited are %v, %v, %v, %v", general.Edited, ours.Edited, answer.Edited, other.Edited)
 			}
 			if answer.AuthorID != "50" || !answer.At.Equal(time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC)) {
 				t.Errorf("the answer is by %q at %s", answer.AuthorID, answer.At)
@@ -76,10 +76,10 @@ func TestReplyThreads(t *testing.T) {
 				t.Errorf("programs are %v, %v", answer.Bot, other.Bot)
 			}
 			at := model.ChangeRequest{Number: 9, HeadCommit: head}
-			for i, to := range []scm.Comment{answer, whole} {
-				p.asked = nil
-				if err := h.Reply(t.Context(), r, at, to, "done"); err != nil || len(p.asked) != 1 || p.asked[0] != answers[kind][i] {
-					t.Errorf("answered with %q, %v; want %q", p.asked, err, answers[kind][i])
+			for i, to := range []scm.Comment{answer, general} {
+				p.requests = nil
+				if err := h.Reply(t.Context(), r, at, to, "done"); err != nil || len(p.requests) != 1 || p.requests[0] != answers[kind][i] {
+					t.Errorf("answered with %q, %v; want %q", p.requests, err, answers[kind][i])
 				}
 			}
 		})
@@ -125,7 +125,7 @@ func TestReplyToRemovedLine(t *testing.T) {
 	p, base := play(t, map[string]string{"POST /api/v1/repos/acme/payments/issues/9/comments": `{"id":25}`})
 	h := opened(t, loopback, model.HostGitea, base)
 	err := h.Reply(t.Context(), model.Repository{FullName: "acme/payments"}, model.ChangeRequest{Number: 9, HeadCommit: head}, scm.Comment{Path: "gone.go", Line: 3}, "done")
-	if err != nil || len(p.asked) != 2 || !strings.HasSuffix(p.asked[1], `issues/9/comments {"body":"done"}`) {
-		t.Errorf("asked %q, %v", p.asked, err)
+	if err != nil || len(p.requests) != 2 || !strings.HasSuffix(p.requests[1], `issues/9/comments {"body":"done"}`) {
+		t.Errorf("asked %q, %v", p.requests, err)
 	}
 }

@@ -70,32 +70,32 @@ func TestTrackerTickets(t *testing.T) {
 			if err != nil || made.Slug != c.slug || made.Closed || c.path != "" && made.URL != base+c.path || !strings.HasPrefix(made.URL, "http") {
 				t.Fatalf("made %+v, %v", made, err)
 			}
-			if got := p.asked[len(p.asked)-1]; got != c.written {
+			if got := p.requests[len(p.requests)-1]; got != c.written {
 				t.Errorf("it was sent\n%s, want\n%s", got, c.written)
 			}
-			found, there, err := h.FindTicket(t.Context(), c.project, marker, time.Now())
+			found, exists, err := h.FindTicket(t.Context(), c.project, marker, time.Now())
 			made.Closed = true
-			if !there {
+			if !exists {
 				t.Error("it is not found by its marker")
 			}
 			equal(t, "found by its marker", err, found, made)
-			again, err := h.Ticket(t.Context(), c.project, made.Key)
-			equal(t, "read again", err, again, made)
+			second, err := h.Ticket(t.Context(), c.project, made.Key)
+			equal(t, "read again", err, second, made)
 			if _, err := h.Ticket(t.Context(), c.project, "99"); !errors.Is(err, model.ErrNotFound) {
 				t.Errorf("one that is not there: %v", err)
 			}
 			if c.kind == model.HostJira {
 				return
 			}
-			if _, there, err := h.FindTicket(t.Context(), c.project, "redoubt-other", time.Now()); there || err != nil {
-				t.Errorf("an unknown marker: %v, %v", there, err)
+			if _, exists, err := h.FindTicket(t.Context(), c.project, "redoubt-other", time.Now()); exists || err != nil {
+				t.Errorf("an unknown marker: %v, %v", exists, err)
 			}
-			if _, there, err := h.FindTicket(t.Context(), "acme/gone", marker, time.Now()); there || err == nil {
-				t.Errorf("in a project that is not there: %v, %v", there, err)
+			if _, exists, err := h.FindTicket(t.Context(), "acme/gone", marker, time.Now()); exists || err == nil {
+				t.Errorf("in a project that is not there: %v, %v", exists, err)
 			}
-			for _, odd := range []string{"acme/..", "acme/app?x=", "acme/app#", "../app"} { // as in links that users enter
-				if got, err := h.Ticket(t.Context(), odd, made.Key); err == nil {
-					t.Errorf("the project %s is %+v", odd, got)
+			for _, project := range []string{"acme/..", "acme/app?x=", "acme/app#", "../app"} { // as in links that users enter
+				if got, err := h.Ticket(t.Context(), project, made.Key); err == nil {
+					t.Errorf("the project %s is %+v", project, got)
 				}
 			}
 		})
@@ -133,7 +133,7 @@ func TestJiraMarkupIsEscaped(t *testing.T) {
 		if _, err := h.CreateTicket(t.Context(), "SEC", scm.Draft{Title: "T", Parts: []scm.Part{{Text: evil}}}); err != nil {
 			t.Fatal(err)
 		}
-		_, body, _ := strings.Cut(p.asked[len(p.asked)-1], "issue ")
+		_, body, _ := strings.Cut(p.requests[len(p.requests)-1], "issue ")
 		var sent struct {
 			Fields struct{ Description any }
 		}

@@ -69,9 +69,9 @@ func TestHoldingsOfSeveralRefs(t *testing.T) {
 				continue
 			}
 			for _, lock := range []string{"b.lock", "a.lock"}[:1+i%2] {
-				said := statement(model.Project{ID: at.ProjectID}, lock, dep("npm", "lodash", fmt.Sprint(i, ".0.0")), dep("npm", "axios", "1.0.0"))
-				said.Ref = at.Ref
-				d.state(said)
+				inventory := statement(model.Project{ID: at.ProjectID}, lock, dep("npm", "lodash", fmt.Sprint(i, ".0.0")), dep("npm", "axios", "1.0.0"))
+				inventory.Ref = at.Ref
+				d.state(inventory)
 			}
 		}
 		d.view(func(ctx context.Context, tx *store.Tx) error {
@@ -119,9 +119,9 @@ func TestHoldingsIncludeUncommittedChanges(t *testing.T) {
 				}
 			}))
 			for version := range 3 {
-				held, err := holdingsOfRef(ctx, tx, p.ID, main, lodash)
-				if want := fmt.Sprint(version+1, ".0.0"); err != nil || len(held) != 1 || len(held[0].Dependencies) != 1 || held[0].Dependencies[0].Version != want {
-					t.Fatalf("want lodash %s: %+v %v", want, held, err)
+				holdings, err := holdingsOfRef(ctx, tx, p.ID, main, lodash)
+				if want := fmt.Sprint(version+1, ".0.0"); err != nil || len(holdings) != 1 || len(holdings[0].Dependencies) != 1 || holdings[0].Dependencies[0].Version != want {
+					t.Fatalf("want lodash %s: %+v %v", want, holdings, err)
 				}
 				if none, err := holdingsOfRef(ctx, tx, p.ID, main, []int64{}); err != nil || len(none) != 1 || len(none[0].Dependencies) != 0 {
 					t.Errorf("of no package: %+v %v", none, err)

@@ -62,9 +62,9 @@ func TestAdvisoriesAreStoredAndGrouped(t *testing.T) {
 		if groups := d.groupsOf("npm/a"); len(groups) != 2 || len(d.groupsOf("npm/b")) != 1 || len(d.groupsOf("npm/c")) != 0 {
 			t.Fatalf("%+v", groups)
 		}
-		kept := d.groupsOf("npm/b")[0].Records[0]
-		if kept.Name != one.Name || string(kept.Text) != string(one.Text) || string(kept.Facts) != string(one.Facts) || kept.Digest != one.Digest || !kept.Modified.Equal(one.Modified) {
-			t.Errorf("%+v", kept)
+		stored := d.groupsOf("npm/b")[0].Records[0]
+		if stored.Name != one.Name || string(stored.Text) != string(one.Text) || string(stored.Facts) != string(one.Facts) || stored.Digest != one.Digest || !stored.Modified.Equal(one.Modified) {
+			t.Errorf("%+v", stored)
 		}
 		digests, err := s.AdvisoryDigests(t.Context(), []string{"GHSA-1", "GHSA-9"})
 		if err != nil || len(digests) != 1 || digests["GHSA-1"] != one.Digest {
@@ -260,8 +260,8 @@ func TestScoresUpdateAffectedLineages(t *testing.T) {
 		err := s.PutScores(t.Context(), func(func(model.EPSSScore) error) error { return model.ErrTooLarge })
 		fails(t, "a broken file", err, model.ErrTooLarge)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			kept, err := tx.Scores(ctx, []string{"CVE-2021-0003", "CVE-2021-0009"})
-			same(t, "after a broken file", kept, map[string]model.EPSS{"CVE-2021-0003": {Score: 0.3}})
+			stored, err := tx.Scores(ctx, []string{"CVE-2021-0003", "CVE-2021-0009"})
+			same(t, "after a broken file", stored, map[string]model.EPSS{"CVE-2021-0003": {Score: 0.3}})
 			return err
 		})
 	})
@@ -330,12 +330,12 @@ func TestFindingsAreSupplementedByAdvisories(t *testing.T) {
 		fill := func(ctx context.Context, tx *store.Tx) error { return tx.Supplement(ctx, known) }
 		d.update(fill)
 		d.silently("once more", fill)
-		kept, err := s.Bodies(t.Context(), d.id, ids)
+		bodies, err := s.Bodies(t.Context(), d.id, ids)
 		d.check(err)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			rows, err := tx.FindingsByID(ctx, ids)
 			for i, c := range cases {
-				if got := string(kept[ids[i]]); got != c.want || rows[i].Severity != c.severity {
+				if got := string(bodies[ids[i]]); got != c.want || rows[i].Severity != c.severity {
 					t.Errorf("finding %d is %v, %s, want %v, %s", i, rows[i].Severity, got, c.severity, c.want)
 				}
 			}

@@ -25,17 +25,17 @@ func serve(t *testing.T, s *store.Store, d model.Deployment, name, text string, 
 func TestServedRuleVersionsAndMode(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		type told struct {
+		type summary struct {
 			Version int
 			Mode    model.PolicyMode
 			Checked bool
 			Text    string
 		}
-		tell := func(r model.ServedRule) told { return told{r.Version, r.Mode, r.Checked, string(r.Text)} }
-		same(t, "a new rule", tell(serve(t, s, d, "r", "{}", false, 0)), told{1, model.ModeMonitor, false, "{}"})
-		same(t, "checked later", tell(serve(t, s, d, "r", "{}", true, model.ModeBlock)), told{1, model.ModeBlock, true, "{}"})
-		same(t, "not checked again", tell(serve(t, s, d, "r", "{}", false, 0)), told{1, model.ModeBlock, true, "{}"})
-		same(t, "another text", tell(serve(t, s, d, "r", `{"id":"r"}`, false, 0)), told{2, model.ModeBlock, false, `{"id":"r"}`})
+		summarize := func(r model.ServedRule) summary { return summary{r.Version, r.Mode, r.Checked, string(r.Text)} }
+		same(t, "a new rule", summarize(serve(t, s, d, "r", "{}", false, 0)), summary{1, model.ModeMonitor, false, "{}"})
+		same(t, "checked later", summarize(serve(t, s, d, "r", "{}", true, model.ModeBlock)), summary{1, model.ModeBlock, true, "{}"})
+		same(t, "not checked again", summarize(serve(t, s, d, "r", "{}", false, 0)), summary{1, model.ModeBlock, true, "{}"})
+		same(t, "another text", summarize(serve(t, s, d, "r", `{"id":"r"}`, false, 0)), summary{2, model.ModeBlock, false, `{"id":"r"}`})
 		var policy int64
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {
 			rules, err := tx.ServedRules(ctx)
@@ -65,7 +65,7 @@ func TestServedRuleVersionsAndMode(t *testing.T) {
 			}
 			return nil
 		})
-		same(t, "served again", tell(serve(t, s, d, "r", `{"id":"r"}`, false, 0)), told{2, model.ModeMonitor, false, `{"id":"r"}`})
+		same(t, "served again", summarize(serve(t, s, d, "r", `{"id":"r"}`, false, 0)), summary{2, model.ModeMonitor, false, `{"id":"r"}`})
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 func TestSaveChangeRequestReportsNewState(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		r := d.tell(d.connection("gitea"), told("1", "acme/payments"))[0]
+		r := d.saveRepositories(d.connection("gitea"), hostRepository("1", "acme/payments"))[0]
 		save := func(c model.ChangeRequest, want bool) {
 			t.Helper()
 			c.RepositoryID = r.ID

@@ -15,16 +15,16 @@ import (
 // checked returns the faults and the number of the checks of the engine and of a deployment.
 func checked(t *testing.T, s *store.Store, d tenant) (faults string, checks int) {
 	t.Helper()
-	tell := func(check string, found []string) {
+	report := func(check string, found []string) {
 		checks++
 		for _, f := range found {
 			faults += check + ": " + f + "\n"
 		}
 	}
-	if err := s.CheckEngine(t.Context(), tell); err != nil {
+	if err := s.CheckEngine(t.Context(), report); err != nil {
 		t.Fatal(err)
 	}
-	d.view(func(ctx context.Context, tx *store.Tx) error { return tx.CheckRows(ctx, tell) })
+	d.view(func(ctx context.Context, tx *store.Tx) error { return tx.CheckRows(ctx, report) })
 	return faults, checks
 }
 
@@ -241,7 +241,7 @@ func TestCheckReportsAccountsWithDeletedFindings(t *testing.T) {
 		}
 		put(ids(w.fromFound, 0, 1, 2))
 		w.merge()
-		holds := func(when string, reported, blocking []int64) {
+		checkAccount := func(when string, reported, blocking []int64) {
 			w.view(func(ctx context.Context, tx *store.Tx) error {
 				a, err := tx.ScanAccount(ctx, scan.ID)
 				slices.Sort(reported)
@@ -254,7 +254,7 @@ func TestCheckReportsAccountsWithDeletedFindings(t *testing.T) {
 			}
 		}
 		both := ids(w.intoFound, 0, 1)
-		holds("merged", append(both, w.fromFound[2].ID), []int64{w.intoFound[1].ID, w.fromFound[2].ID})
+		checkAccount("merged", append(both, w.fromFound[2].ID), []int64{w.intoFound[1].ID, w.fromFound[2].ID})
 
 		put(ids(w.fromFound, 0, 1, 2)) // as an older merge left it
 		if faults, _ := checked(t, s, w.tenant); !strings.Contains(faults, "lacks 2") {

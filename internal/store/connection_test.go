@@ -59,13 +59,13 @@ func TestConnectionSecretsAreNotInAuditLog(t *testing.T) {
 			same(t, "the list", list, []model.Connection{after})
 			trail, err2 := tx.AuditEvents(ctx, 0, 100)
 			d.check(err2)
-			told := []string{}
+			changes := []string{}
 			for _, e := range trail {
 				if strings.HasPrefix(e.Action, "connection.") {
-					told = append(told, e.Action+" "+e.After)
+					changes = append(changes, e.Action+" "+e.After)
 				}
 			}
-			same(t, "the trail", told, []string{
+			same(t, "the trail", changes, []string{
 				`connection.create {"base_url":"https://git.example","follow":["acme/*"],"kind":"gitea","name":"gitea","replies":"linked"}`,
 				`connection.update {"name":"new"}`,
 				`connection.update {"credential":"replaced"}`,
@@ -75,13 +75,13 @@ func TestConnectionSecretsAreNotInAuditLog(t *testing.T) {
 	})
 }
 
-// told returns a repository as a host reports it.
-func told(hostID, name string) model.Repository {
+// hostRepository returns a repository as a host reports it.
+func hostRepository(hostID, name string) model.Repository {
 	return model.Repository{HostID: hostID, FullName: name, DefaultBranch: "trunk", CloneURL: "https://git.example/" + name + ".git", WebURL: "https://git.example/" + name}
 }
 
-// tell stores the complete list of repositories of a host.
-func (d tenant) tell(c model.Connection, list ...model.Repository) (now []model.Repository) {
+// saveRepositories stores the complete list of repositories of a host.
+func (d tenant) saveRepositories(c model.Connection, list ...model.Repository) (now []model.Repository) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		now, err = tx.SaveRepositories(ctx, c.ID, list, true)
@@ -90,7 +90,7 @@ func (d tenant) tell(c model.Connection, list ...model.Repository) (now []model.
 	return now
 }
 
-func (d tenant) take(r model.Repository) (p model.Project) {
+func (d tenant) assignProject(r model.Repository) (p model.Project) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		p, err = tx.AssignProject(ctx, r.ID)
@@ -113,19 +113,19 @@ func TestRepositoriesAreMatchedByHostID(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		c := d.connection("gitea")
-		now := d.tell(c, told("1", "acme/payments"), told("2", "acme/web"), told("2", "acme/web"), told("3", "acme/taken"))
+		now := d.saveRepositories(c, hostRepository("1", "acme/payments"), hostRepository("2", "acme/web"), hostRepository("2", "acme/web"), hostRepository("3", "acme/taken"))
 		same(t, "how many are kept", len(now), 3)
-		p := d.take(now[0])
+		p := d.assignProject(now[0])
 		same(t, "its branch", p.DefaultBranch, "refs/heads/trunk")
-		same(t, "taken twice", d.take(now[0]).ID, p.ID)
+		same(t, "taken twice", d.assignProject(now[0]).ID, p.ID)
 		d.silently("nothing new", func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.SaveRepositories(ctx, c.ID, []model.Repository{told("1", "acme/payments"), told("2", "acme/web")}, false)
+			_, err := tx.SaveRepositories(ctx, c.ID, []model.Repository{hostRepository("1", "acme/payments"), hostRepository("2", "acme/web")}, false)
 			return err
 		})
 
-		renamed := told("1", "acme/money")
+		renamed := hostRepository("1", "acme/money")
 		renamed.Archived = true
-		d.tell(c, renamed)
+		d.saveRepositories(c, renamed)
 		r := d.repository(p.ID)
 		if r.FullName != "acme/money" || !r.Archived || r.Scannable() || r.ID != now[0].ID {
 			t.Errorf("after it was renamed it is %+v", r)
@@ -138,11 +138,11 @@ func TestRepositoriesAreMatchedByHostID(t *testing.T) {
 			return errors.Join(err, err2)
 		})
 
-		d.tell(c)
+		d.saveRepositories(c)
 		if r := d.repository(p.ID); r.GoneAt.IsZero() {
 			t.Error("one that is a project and gone does not say so")
 		}
-		d.tell(c, told("1", "acme/money"))
+		d.saveRepositories(c, hostRepository("1", "acme/money"))
 		if r := d.repository(p.ID); !r.GoneAt.IsZero() || !r.Scannable() {
 			t.Errorf("one that is there again is %+v", r)
 		}
@@ -154,8 +154,8 @@ func TestRepositoryRenameAvoidsNameConflict(t *testing.T) {
 		d := newTenant(t, s)
 		c := d.connection("gitea")
 		other := d.project("acme/other")
-		mine := d.take(d.tell(c, told("1", "acme/payments"))[0])
-		d.tell(c, told("1", "acme/other"))
+		mine := d.assignProject(d.saveRepositories(c, hostRepository("1", "acme/payments"))[0])
+		d.saveRepositories(c, hostRepository("1", "acme/other"))
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			p, err := tx.ProjectByName(ctx, "acme/other")
 			same(t, "who has the name", p.ID, other.ID)
@@ -167,7 +167,7 @@ func TestRepositoryRenameAvoidsNameConflict(t *testing.T) {
 			_, err := tx.RenameProject(ctx, mine.ID, "ours/payments")
 			return err
 		})
-		d.tell(c, told("1", "acme/third"))
+		d.saveRepositories(c, hostRepository("1", "acme/third"))
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			p, err := tx.Project(ctx, mine.ID)
 			same(t, "a name that people gave", p.Name, "ours/payments")
@@ -180,14 +180,14 @@ func TestProjectHasAtMostOneRepository(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		first, second := d.connection("one"), d.connection("two")
-		p := d.take(d.tell(first, told("1", "acme/payments"))[0])
-		twin := d.tell(second, told("1", "acme/payments"))[0]
+		p := d.assignProject(d.saveRepositories(first, hostRepository("1", "acme/payments"))[0])
+		twin := d.saveRepositories(second, hostRepository("1", "acme/payments"))[0]
 		fails(t, "the same name on another host", s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.AssignProject(ctx, twin.ID)
 			return err
 		}), model.ErrConflict)
 
-		q := d.take(d.tell(first, told("1", "acme/payments"), told("2", "acme/web"))[1])
+		q := d.assignProject(d.saveRepositories(first, hostRepository("1", "acme/payments"), hostRepository("2", "acme/web"))[1])
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.MergeProjects(ctx, q.ID, p.ID)
 			return err
@@ -206,13 +206,13 @@ func TestProjectHasAtMostOneRepository(t *testing.T) {
 			return err
 		})
 
-		p = d.take(twin)
+		p = d.assignProject(twin)
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DropRepository(ctx, twin.ID) })
 		fails(t, "parted", s.View(t.Context(), d.id, func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.Repository(ctx, p.ID)
 			return err
 		}), model.ErrNotFound)
-		d.take(twin)
+		d.assignProject(twin)
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteConnection(ctx, second.ID) })
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.Project(ctx, p.ID)
@@ -230,7 +230,7 @@ func TestRepositoryURLOverridesScannerURL(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		c := d.connection("gitea")
-		r := told("1", "acme/payments")
+		r := hostRepository("1", "acme/payments")
 		r.WebURL = address
 		p := d.project("acme/payments")
 		addressIs := func(when, want string) {
@@ -250,16 +250,16 @@ func TestRepositoryURLOverridesScannerURL(t *testing.T) {
 		}
 		scanned("https://git.example/acme/payments")
 		addressIs("of a project that is no repository, what a scan tells", "https://git.example/acme/payments")
-		now := d.tell(c, r)
-		d.take(now[0])
+		now := d.saveRepositories(c, r)
+		d.assignProject(now[0])
 		addressIs("once it is a repository", address)
 		scanned("https://git.example/acme/payments")
 		addressIs("after a scan", address)
 		r.WebURL = moved
-		d.tell(c, r)
+		d.saveRepositories(c, r)
 		addressIs("once its host has another address", moved)
 		r.WebURL = ""
-		d.tell(c, r)
+		d.saveRepositories(c, r)
 		scanned("https://mirror.example/acme/payments")
 		addressIs("where the host tells none, what a scan tells", "https://mirror.example/acme/payments")
 	})
@@ -272,17 +272,17 @@ func TestProjectsAreNotRenamedToReservedNames(t *testing.T) {
 		d := newTenant(t, s)
 		c := d.connection("gitea")
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			list, err := tx.SaveRepositories(ctx, c.ID, []model.Repository{told("1", "acme/never/tags"), told("2", "acme/web")}, true)
+			list, err := tx.SaveRepositories(ctx, c.ID, []model.Repository{hostRepository("1", "acme/never/tags"), hostRepository("2", "acme/web")}, true)
 			d.check(err)
-			taken, err := tx.AssignProjects(ctx, list, func(string) bool { return true })
-			same(t, "repositories that become projects", mappedNames(taken), []string{"acme/web"})
+			assigned, err := tx.AssignProjects(ctx, list, func(string) bool { return true })
+			same(t, "repositories that become projects", mappedNames(assigned), []string{"acme/web"})
 			return err
 		})
 		for _, part := range model.ProjectParts {
 			reserved := "acme/own/" + part
-			mine := d.take(d.tell(c, told("1"+part, "acme/"+part+"-tool"))[0])
+			mine := d.assignProject(d.saveRepositories(c, hostRepository("1"+part, "acme/"+part+"-tool"))[0])
 			for range 2 {
-				same(t, "the repository", d.tell(c, told("1"+part, reserved))[0].FullName, reserved)
+				same(t, "the repository", d.saveRepositories(c, hostRepository("1"+part, reserved))[0].FullName, reserved)
 			}
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				scan := model.Project{Name: "acme/" + part + "-scanned", RepoID: part}

@@ -63,7 +63,7 @@ func TestOtherReadErrorsAreNotDamage(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		lineage := d.findings(d.project("acme/one"), 2, nil)[0].LineageID
-		whole := func(what string) {
+		healthy := func(what string) {
 			t.Helper()
 			if reads, writes := s.Health(t.Context()); reads != nil || writes != nil {
 				t.Errorf("after %s it is %v, %v", what, reads, writes)
@@ -84,7 +84,7 @@ func TestOtherReadErrorsAreNotDamage(t *testing.T) {
 		if err == nil || errors.Is(err, model.ErrDamaged) {
 			t.Errorf("after a hangup the error is %v", err)
 		}
-		whole("a caller who hung up")
+		healthy("a caller who hung up")
 
 		// A newer program has just migrated the database and written its own format.
 		for _, query := range []string{
@@ -103,7 +103,7 @@ func TestOtherReadErrorsAreNotDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		whole("the newer program has gone again")
+		healthy("the newer program has gone again")
 		if err := read(t.Context()); err != nil {
 			t.Error(err)
 		}

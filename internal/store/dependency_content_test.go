@@ -32,23 +32,23 @@ func TestLockfileContentsMatchRows(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/a")
-		said := statement(p, "a.lock", dep("npm", "a", "1", "MIT"), dep("npm", "b", "1", "ISC"))
-		said.ScanID = 0
+		inventory := statement(p, "a.lock", dep("npm", "a", "1", "MIT"), dep("npm", "b", "1", "ISC"))
+		inventory.ScanID = 0
 		licensed := func(licence string, want ...string) {
 			t.Helper()
 			var names []string
-			for _, held := range d.dependencies(model.DependencyFilter{Licenses: []string{licence}}) {
-				names = append(names, held.Name)
+			for _, dependency := range d.dependencies(model.DependencyFilter{Licenses: []string{licence}}) {
+				names = append(names, dependency.Name)
 			}
 			same(t, "with "+licence, names, want)
 			if faults := d.rowFaults(); faults != "" {
 				t.Error(faults)
 			}
 		}
-		step := func(held ...model.Dependency) {
-			said.At = said.At.Add(1000)
-			said.Inventory.Dependencies = held
-			d.state(said)
+		step := func(dependencies ...model.Dependency) {
+			inventory.At = inventory.At.Add(1000)
+			inventory.Inventory.Dependencies = dependencies
+			d.state(inventory)
 		}
 		step(dep("npm", "a", "1", "MIT"), dep("npm", "b", "1", "ISC"))
 		licensed("mit", "a")
@@ -78,9 +78,9 @@ func TestCheckRowsReportsContentMismatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			storetest.Each(t, func(t *testing.T, s *store.Store) {
 				d := newTenant(t, s)
-				said := statement(d.project("acme/a"), "a.lock", dep("npm", "a", "1", "MIT"), dep("npm", "b", "1", "ISC"))
-				said.ScanID = 0
-				d.state(said)
+				inventory := statement(d.project("acme/a"), "a.lock", dep("npm", "a", "1", "MIT"), dep("npm", "b", "1", "ISC"))
+				inventory.ScanID = 0
+				d.state(inventory)
 				if faults := d.rowFaults(); faults != "" {
 					t.Fatal(faults)
 				}
@@ -99,22 +99,22 @@ func TestRolledBackNamesAreNotCached(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/a")
-		said := statement(p, "a.lock", dep("npm", "first", "1"))
+		inventory := statement(p, "a.lock", dep("npm", "first", "1"))
 		put := func(ctx context.Context, tx *store.Tx, names ...string) error {
-			said.At = said.At.Add(1000)
-			said.Inventory.Dependencies = nil
+			inventory.At = inventory.At.Add(1000)
+			inventory.Inventory.Dependencies = nil
 			for _, name := range names {
-				said.Inventory.Dependencies = append(said.Inventory.Dependencies, dep("npm", name, "1"))
+				inventory.Inventory.Dependencies = append(inventory.Inventory.Dependencies, dep("npm", name, "1"))
 			}
-			_, _, err := tx.PutInventory(ctx, said)
+			_, _, err := tx.PutInventory(ctx, inventory)
 			return err
 		}
 		named := func(ctx context.Context, tx *store.Tx, name string) (found []string) {
 			t.Helper()
 			list, _, err := tx.Dependencies(ctx, model.DependencyFilter{Name: name}, 0, 10)
 			d.check(err)
-			for _, held := range list {
-				found = append(found, held.Name)
+			for _, dependency := range list {
+				found = append(found, dependency.Name)
 			}
 			return found
 		}
@@ -186,8 +186,8 @@ func TestDependencyProjectCountsMatchRows(t *testing.T) {
 			{Lockfile: "nul\x00"},
 		} {
 			want, got := map[int64]int{}, map[int64]int{}
-			for _, held := range d.dependencies(f) {
-				want[held.ProjectID]++
+			for _, dependency := range d.dependencies(f) {
+				want[dependency.ProjectID]++
 			}
 			var order []int64
 			after := int64(0)

@@ -14,13 +14,13 @@ import (
 
 // upgrade draws the next content of a lockfile. Packages stay, change, disappear and appear, so ids
 // of several lockfiles interleave.
-func upgrade(rt *rapid.T, held map[string]int) {
+func upgrade(rt *rapid.T, versions map[string]int) {
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 		switch rapid.SampledFrom([]string{"stay", "stay", "upgrade", "remove", "add"}).Draw(rt, name) {
 		case "upgrade", "add":
-			held[name]++
+			versions[name]++
 		case "remove":
-			delete(held, name)
+			delete(versions, name)
 		}
 	}
 }
@@ -35,26 +35,26 @@ func TestDependencyPagesContainEachRowOnce(t *testing.T) {
 			history++
 			d := tenant{rt, s, tenantID}
 			projects := []model.Project{d.project(fmt.Sprintf("a/%d", history)), d.project(fmt.Sprintf("b/%d", history))}
-			held := map[string]map[string]int{}
+			versions := map[string]map[string]int{}
 			for step := range rapid.IntRange(2, 9).Draw(rt, "steps") {
 				p := rapid.SampledFrom(projects).Draw(rt, "project")
 				lockfile := rapid.SampledFrom([]string{"requirements.txt", "w/requirements.txt", "x/requirements.txt"}).Draw(rt, "lockfile")
-				place := p.Name + " " + lockfile
-				if held[place] == nil {
-					held[place] = map[string]int{}
+				key := p.Name + " " + lockfile
+				if versions[key] == nil {
+					versions[key] = map[string]int{}
 				}
-				upgrade(rt, held[place])
-				said := statement(p, lockfile)
-				said.At = said.At.Add(time.Duration(step) * time.Second)
-				for name, v := range held[place] {
-					said.Inventory.Dependencies = append(said.Inventory.Dependencies, dep("pypi", name, fmt.Sprint(v)))
+				upgrade(rt, versions[key])
+				inventory := statement(p, lockfile)
+				inventory.At = inventory.At.Add(time.Duration(step) * time.Second)
+				for name, v := range versions[key] {
+					inventory.Inventory.Dependencies = append(inventory.Inventory.Dependencies, dep("pypi", name, fmt.Sprint(v)))
 				}
-				d.state(said)
+				d.state(inventory)
 			}
 			// the projects of this round
 			f := model.DependencyFilter{ProjectIDs: []int64{projects[0].ID, projects[1].ID}}
 			want := 0
-			for _, packages := range held {
+			for _, packages := range versions {
 				want += len(packages)
 			}
 			for size := 1; size <= want+1; size++ {

@@ -59,9 +59,9 @@ func TestDependencyPaths(t *testing.T) {
 		if n := len(other["x"].Steps); n == 0 || n > 100 {
 			t.Errorf("a circle has %d steps", n)
 		}
-		again := statement(p, "a/package-lock.json", root, dep("npm", "deep", "1.0.0"), through("qs", "6.0.0", at("deep", "1.0.0"), 1))
-		again.At = storetest.Epoch.Add(time.Hour)
-		d.state(again)
+		changed := statement(p, "a/package-lock.json", root, dep("npm", "deep", "1.0.0"), through("qs", "6.0.0", at("deep", "1.0.0"), 1))
+		changed.At = storetest.Epoch.Add(time.Hour)
+		d.state(changed)
 		same(t, "after a change", paths("a/package-lock.json")["qs"], model.DependencyPath{Steps: steps(at("deep", "1.0.0"), qs), Direct: true})
 
 		found := d.findings(p, 2, func(i int, w *model.FindingWrite) {

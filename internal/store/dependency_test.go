@@ -33,7 +33,7 @@ const manyVersions = 1100
 func (d tenant) world() (inForce []model.Dependency, names map[int64]string) {
 	names = map[int64]string{}
 	n := 0
-	said := func(p model.Project, lockfile string, count int) model.InventoryStatement {
+	inventory := func(p model.Project, lockfile string, count int) model.InventoryStatement {
 		s := statement(p, lockfile)
 		for range count {
 			entry := dep([]string{"npm", "pypi", "opam"}[n%3], worldNames[n%len(worldNames)], worldVersions[n%len(worldVersions)], worldLicenses[n%len(worldLicenses)]...)
@@ -50,9 +50,9 @@ func (d tenant) world() (inForce []model.Dependency, names map[int64]string) {
 				return err
 			}
 			names[p.ID] = p.Name
-			branch := said(p, "package-lock.json", 3)
+			branch := inventory(p, "package-lock.json", 3)
 			branch.Ref = "refs/heads/topic"
-			for _, s := range []model.InventoryStatement{said(p, "package-lock.json", 5), branch, said(p, fmt.Sprintf("dir%d/poetry.lock", i%5), 2)} {
+			for _, s := range []model.InventoryStatement{inventory(p, "package-lock.json", 5), branch, inventory(p, fmt.Sprintf("dir%d/poetry.lock", i%5), 2)} {
 				if i == 0 && s.Ref != branch.Ref && s.Inventory.Lockfile == "package-lock.json" {
 					for v := range manyVersions {
 						s.Inventory.Dependencies = append(s.Inventory.Dependencies, dep("npm", "many", fmt.Sprintf("3.%d.0", v), "MIT"))
@@ -76,8 +76,8 @@ func (d tenant) world() (inForce []model.Dependency, names map[int64]string) {
 
 // matchesDependencyFilter is a simple implementation of the filter.
 func matchesDependencyFilter(f model.DependencyFilter, d model.Dependency, project string) bool {
-	holds := func(text, part string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(part)) }
-	if !holds(d.Name, f.Name) || f.Version != "" && f.Version != d.Version || f.Lockfile != "" && f.Lockfile != d.Lockfile {
+	contains := func(text, part string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(part)) }
+	if !contains(d.Name, f.Name) || f.Version != "" && f.Version != d.Version || f.Lockfile != "" && f.Lockfile != d.Lockfile {
 		return false
 	}
 	if len(f.Ecosystems) > 0 && !slices.Contains(f.Ecosystems, d.Ecosystem) {
@@ -97,7 +97,7 @@ func matchesDependencyFilter(f model.DependencyFilter, d model.Dependency, proje
 	order := version.OrderOf(d.Ecosystem)
 	return len(f.Packages) == 0 || slices.ContainsFunc(f.Packages, func(p model.PackageFilter) bool {
 		switch {
-		case p.ExactName && p.Name != d.Name, !p.ExactName && !holds(d.Name, p.Name):
+		case p.ExactName && p.Name != d.Name, !p.ExactName && !contains(d.Name, p.Name):
 			return false
 		case p.Version != "":
 			return p.Version == d.Version
@@ -176,8 +176,8 @@ func TestDependencyFilters(t *testing.T) {
 				}
 			}
 			got := d.walk(f, rapid.SampledFrom([]int{7, 100, 5000}).Draw(rt, "page"))
-			if kept, wanted := described(got), described(want); !slices.Equal(kept, wanted) {
-				rt.Fatalf("%d rows kept, want %d:\n%s\nwant\n%s", len(kept), len(wanted), strings.Join(kept, "\n"), strings.Join(wanted, "\n"))
+			if listed, wanted := described(got), described(want); !slices.Equal(listed, wanted) {
+				rt.Fatalf("%d rows kept, want %d:\n%s\nwant\n%s", len(listed), len(wanted), strings.Join(listed, "\n"), strings.Join(wanted, "\n"))
 			}
 			d.countsLockfiles(f, got)
 		})
@@ -252,12 +252,12 @@ func TestInvalidDependencyBounds(t *testing.T) {
 		if !errors.As(err, &bad) {
 			t.Fatalf("error %v", err)
 		}
-		var places []string
+		var locations []string
 		for _, field := range bad.Fields {
-			places = append(places, field.Location)
+			locations = append(locations, field.Location)
 		}
 		const entry = "body.dependencyFilter.packageFilters[1]."
-		same(t, "places", places, []string{entry + "versionLowerBound", entry + "versionUpperBound"})
+		same(t, "places", locations, []string{entry + "versionLowerBound", entry + "versionUpperBound"})
 	})
 }
 
@@ -267,16 +267,16 @@ func TestDependencyPagesDuringChanges(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
-		var stays, goes []model.Dependency
+		var stays, removed []model.Dependency
 		for i := range 60 {
 			if name := fmt.Sprintf("p%02d", i); i%3 == 0 {
-				goes = append(goes, dep("npm", name, "1"))
+				removed = append(removed, dep("npm", name, "1"))
 			} else {
 				stays = append(stays, dep("npm", name, "1"))
 			}
 		}
-		said := statement(p, "package-lock.json", append(slices.Clone(stays), goes...)...)
-		d.state(said)
+		inventory := statement(p, "package-lock.json", append(slices.Clone(stays), removed...)...)
+		d.state(inventory)
 		seen := map[string]int{}
 		after, more := int64(0), true
 		for step := 0; more; step++ {
@@ -290,11 +290,11 @@ func TestDependencyPagesDuringChanges(t *testing.T) {
 				return err
 			})
 			if step < 4 { // a scan replaces some rows
-				goes = goes[min(len(goes), 5):]
-				said.At = said.At.Add(1)
+				removed = removed[min(len(removed), 5):]
+				inventory.At = inventory.At.Add(1)
 				stays = append(stays, dep("npm", fmt.Sprintf("new%d", step), "1"))
-				said.Inventory.Dependencies = append(slices.Clone(stays), goes...)
-				d.state(said)
+				inventory.Inventory.Dependencies = append(slices.Clone(stays), removed...)
+				d.state(inventory)
 			}
 		}
 		for name, times := range seen {
@@ -342,11 +342,11 @@ func TestDependenciesOfOtherTenantsAreHidden(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		noise := d.noise()
-		theirs := noise.dependencies(model.DependencyFilter{})
-		if len(theirs) == 0 {
+		foreign := noise.dependencies(model.DependencyFilter{})
+		if len(foreign) == 0 {
 			t.Fatal("the noisy tenant makes no noise")
 		}
-		project := theirs[0].ProjectID
+		project := foreign[0].ProjectID
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			list, _, err := tx.Dependencies(ctx, model.DependencyFilter{ProjectIDs: []int64{project}}, 0, 10)
 			d.check(err)
@@ -359,6 +359,6 @@ func TestDependenciesOfOtherTenantsAreHidden(t *testing.T) {
 			return nil
 		})
 		same(t, "dropped", d.drop(model.Project{ID: project}, "semgrep"), []string{})
-		same(t, "their rows", noise.dependencies(model.DependencyFilter{}), theirs)
+		same(t, "their rows", noise.dependencies(model.DependencyFilter{}), foreign)
 	})
 }

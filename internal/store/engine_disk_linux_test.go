@@ -31,12 +31,12 @@ func TestFullDiskAllowsReads(t *testing.T) {
 	fill(t, filepath.Join(dir, "others"))
 	readsOnly(t, s, d)
 	for range 2 { // another process concurrently, then one after it
-		again := storetest.Open(t, config)
-		if _, writes := again.Health(t.Context()); writes == nil {
+		reopened := storetest.Open(t, config)
+		if _, writes := reopened.Health(t.Context()); writes == nil {
 			t.Error("a start without room says that it can write")
 		}
-		readsOnly(t, again, d)
-		if err := again.Close(); err != nil {
+		readsOnly(t, reopened, d)
+		if err := reopened.Close(); err != nil {
 			t.Error(err)
 		}
 		if err := s.Close(); err != nil {

@@ -130,16 +130,16 @@ func TestStalledPostgresTimesOut(t *testing.T) {
 func TestLockWaitDoesNotTimeOut(t *testing.T) {
 	const limit = 500 * time.Millisecond // half of it suffices for a connection on a busy machine
 	_, s, d := behindProxy(t, limit)
-	held, waited := make(chan struct{}), make(chan error, 1)
+	locked, waited := make(chan struct{}), make(chan error, 1)
 	err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, _ *store.Tx) error {
 		go func() {
-			close(held)
+			close(locked)
 			waited <- s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 				_, err := tx.CreateProject(ctx, model.Project{Name: "acme/a"})
 				return err
 			})
 		}()
-		<-held
+		<-locked
 		select {
 		case err := <-waited:
 			return errors.Join(errors.New("the second writer did not wait"), err)

@@ -139,9 +139,9 @@ func TestInsertWritesAnyNumberOfRows(t *testing.T) {
 	})
 }
 
-// FuzzTextIsKept checks that any string can be written and found, and that valid strings are read
+// FuzzTextRoundTrip checks that any string can be written and found, and that valid strings are read
 // unchanged.
-func FuzzTextIsKept(f *testing.F) {
+func FuzzTextRoundTrip(f *testing.F) {
 	for _, seed := range []string{"", "acme", "a\x00b", "\xff\xfe", "'; DROP TABLE project; --", "\u2028é\U0001F600", "$1 ? :x @y", `{"a":"\u0000"}`} {
 		f.Add(seed)
 	}

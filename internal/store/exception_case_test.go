@@ -107,8 +107,8 @@ func TestVEXDocumentsEvaluateOnlyMatches(t *testing.T) {
 	})
 }
 
-// twoPlaces creates one finding at tests/a.go on main and src/a.go on dev.
-func (d tenant) twoPlaces(p model.Project) []model.FindingWrite {
+// findingsOnTwoRefs creates one finding at tests/a.go on main and src/a.go on dev.
+func (d tenant) findingsOnTwoRefs(p model.Project) []model.FindingWrite {
 	d.t.Helper()
 	w := d.findings(p, 2, func(i int, w *model.FindingWrite) {
 		w.Path, w.Ref = []string{"tests/a.go", "src/a.go"}[i], []string{"refs/heads/main", "refs/heads/dev"}[i]
@@ -168,7 +168,7 @@ var changesFollowed = map[string]followed{
 	},
 	"one of two exceptions that cover it together expires": {
 		prepare: func(d tenant) []model.FindingWrite {
-			w := d.twoPlaces(d.project("acme/payments"))
+			w := d.findingsOnTwoRefs(d.project("acme/payments"))
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				e := accepted("rule-1")
 				e.Paths = model.PathGlobs{"tests/"}
@@ -290,7 +290,7 @@ var changesFollowed = map[string]followed{
 	},
 	"the branch is deleted where it is not covered": {
 		prepare: func(d tenant) []model.FindingWrite {
-			w := d.twoPlaces(d.project("acme/payments"))
+			w := d.findingsOnTwoRefs(d.project("acme/payments"))
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				e := accepted("rule-1")
 				e.Paths = model.PathGlobs{"tests/"}
@@ -306,7 +306,7 @@ var changesFollowed = map[string]followed{
 	"the branch is deleted that a document came with": {
 		prepare: func(d tenant) []model.FindingWrite {
 			p := d.project("acme/payments")
-			d.twoPlaces(p)
+			d.findingsOnTwoRefs(p)
 			w := d.findings(p, 1, func(_ int, w *model.FindingWrite) {
 				w.Ref, w.IssueType = "refs/heads/dev", model.SCA
 				w.Subject = &model.Subject{Ecosystem: "npm", Package: "p", Version: "1", Vulnerability: "CVE-2021-44228"}

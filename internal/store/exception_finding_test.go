@@ -115,17 +115,17 @@ func TestExceptionRequests(t *testing.T) {
 		if now := d.triageOf(f[0].LineageID); now.State != model.TriageIgnored || now.Reason != model.AcceptableRisk || now.By != first.Actor() || now.Comment != "until the upgrade" {
 			t.Errorf("what was approved is %+v", now)
 		}
-		again := func(what string, decide func(ctx context.Context, tx *store.Tx) error) {
+		conflicts := func(what string, decide func(ctx context.Context, tx *store.Tx) error) {
 			t.Helper()
 			if err := s.Update(t.Context(), d.id, storetest.Actor, decide); !errors.Is(err, model.ErrConflict) {
 				t.Errorf("%s once more: %v", what, err)
 			}
 		}
-		again("approve", func(ctx context.Context, tx *store.Tx) error {
+		conflicts("approve", func(ctx context.Context, tx *store.Tx) error {
 			_, _, err := exceptions.Approve(ctx, tx, first.ID, time.Time{}, "")
 			return err
 		})
-		again("refuse", func(ctx context.Context, tx *store.Tx) error {
+		conflicts("refuse", func(ctx context.Context, tx *store.Tx) error {
 			_, err := exceptions.Refuse(ctx, tx, first.ID, "no")
 			return err
 		})
@@ -241,7 +241,7 @@ func TestExceptionRequestLimitPerHostAccount(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		f := d.findings(d.project("acme/app"), model.MaxOpenRequestsOfOne+2, nil)
-		ask := func(by model.Actor, of model.FindingWrite) error {
+		request := func(by model.Actor, of model.FindingWrite) error {
 			findings := d.written([]model.FindingWrite{of})
 			return s.Update(t.Context(), d.id, by, func(ctx context.Context, tx *store.Tx) error {
 				_, err := exceptions.Request(ctx, tx, model.Exception{Reason: "only tests", TriageReason: model.AcceptableRisk}, findings)
@@ -249,13 +249,13 @@ func TestExceptionRequestLimitPerHostAccount(t *testing.T) {
 			})
 		}
 		for i := range model.MaxOpenRequestsOfOne {
-			d.check(ask(model.Actor{Kind: "collaborator", ID: "1:7", Name: "bob at git.example", Via: fmt.Sprint("acme/app#", i)}, f[i]))
+			d.check(request(model.Actor{Kind: "collaborator", ID: "1:7", Name: "bob at git.example", Via: fmt.Sprint("acme/app#", i)}, f[i]))
 		}
-		if err := ask(model.Actor{Kind: "collaborator", ID: "1:7", Name: "robert at git.example"}, f[len(f)-1]); !errors.Is(err, model.ErrConflict) {
+		if err := request(model.Actor{Kind: "collaborator", ID: "1:7", Name: "robert at git.example"}, f[len(f)-1]); !errors.Is(err, model.ErrConflict) {
 			t.Errorf("one too many: %v", err)
 		}
-		d.check(ask(model.Actor{Kind: "collaborator", ID: "1:8", Name: "bob at git.example"}, f[len(f)-1]))
-		d.check(ask(model.Actor{Kind: "token", ID: "1:7"}, f[len(f)-2]))
+		d.check(request(model.Actor{Kind: "collaborator", ID: "1:8", Name: "bob at git.example"}, f[len(f)-1]))
+		d.check(request(model.Actor{Kind: "token", ID: "1:7"}, f[len(f)-2]))
 	})
 }
 

@@ -233,7 +233,7 @@ func (w *world) checkTriage() {
 func (w *world) covered(f model.FindingWrite) (covered bool) {
 	w.view(func(ctx context.Context, tx *store.Tx) error {
 		list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: model.ExceptionActive, Limit: 1000})
-		said, hides, newest := false, true, time.Time{}
+		stated, hides, newest := false, true, time.Time{}
 		for _, e := range list {
 			vulnerable := f.Subject != nil
 			switch {
@@ -249,12 +249,12 @@ func (w *world) covered(f model.FindingWrite) (covered bool) {
 				}
 				for _, s := range d.Statements {
 					if s.Packages[0].Version == f.Subject.Version && !d.ReceivedAt.Before(newest) {
-						said, hides, newest = true, s.Status == model.VEXNotAffected, d.ReceivedAt
+						stated, hides, newest = true, s.Status == model.VEXNotAffected, d.ReceivedAt
 					}
 				}
 			}
 		}
-		covered = covered || said && hides
+		covered = covered || stated && hides
 		return err
 	})
 	return covered

@@ -199,10 +199,10 @@ func TestPageCostIsIndependentOfTotal(t *testing.T) {
 			}
 			d := newTenant(t, storetest.Open(t, c))
 			d.lists(20, 20)
-			asked, bytes := d.leastOfFirstPages(trips)
+			roundTrips, bytes := d.leastOfFirstPages(trips)
 			d.lists(1000, 200)
-			askedThen, bytesThen := d.leastOfFirstPages(trips)
-			same(t, "round trips", askedThen, asked)
+			roundTripsAfter, bytesThen := d.leastOfFirstPages(trips)
+			same(t, "round trips", roundTripsAfter, roundTrips)
 			if bytesThen > 2*bytes {
 				t.Errorf("pages among many take %d bytes, among few %d", bytesThen, bytes)
 			}
@@ -239,22 +239,22 @@ func (d tenant) lists(n, documents int) {
 
 // leastOfFirstPages returns the minimum of several reads. The first one prepares statements, and
 // connections that were idle for a second are checked before use.
-func (d tenant) leastOfFirstPages(trips func() int) (asked int, bytes uint64) {
+func (d tenant) leastOfFirstPages(trips func() int) (roundTrips int, bytes uint64) {
 	d.t.Helper()
-	asked, bytes = d.firstPages(trips)
+	roundTrips, bytes = d.firstPages(trips)
 	for range 4 {
-		again, taken := d.firstPages(trips)
-		asked, bytes = min(asked, again), min(bytes, taken)
+		repeated, allocated := d.firstPages(trips)
+		roundTrips, bytes = min(roundTrips, repeated), min(bytes, allocated)
 	}
-	return asked, bytes
+	return roundTrips, bytes
 }
 
 // firstPages reads the first page of both lists, for restricted and unrestricted tokens. It returns
 // the round trips and allocated bytes.
-func (d tenant) firstPages(trips func() int) (asked int, bytes uint64) {
+func (d tenant) firstPages(trips func() int) (roundTrips int, bytes uint64) {
 	d.t.Helper()
 	var before, after runtime.MemStats
-	asked = -trips()
+	roundTrips = -trips()
 	runtime.ReadMemStats(&before)
 	for _, globs := range []model.ProjectGlobs{nil, {"acme/*"}} {
 		d.view(func(ctx context.Context, tx *store.Tx) error {
@@ -269,7 +269,7 @@ func (d tenant) firstPages(trips func() int) (asked int, bytes uint64) {
 		})
 	}
 	runtime.ReadMemStats(&after)
-	return asked + trips(), after.TotalAlloc - before.TotalAlloc
+	return roundTrips + trips(), after.TotalAlloc - before.TotalAlloc
 }
 
 // TestPagesContainEachRowOnce checks paging for restricted and unrestricted tokens.

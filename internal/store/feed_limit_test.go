@@ -46,13 +46,13 @@ func TestShortReadsDuringIndexBuilds(t *testing.T) {
 			version, err := s.Version(ctx, d.id)
 			d.check(err)
 			same(t, "the version", version, d.version())
-			told := 0
+			projects := 0
 			_, stale, err := s.Feed(ctx, d.id, began, func(b *model.Batch) error {
-				told += len(b.Projects)
+				projects += len(b.Projects)
 				return nil
 			})
 			d.check(err)
-			same(t, "what changed", told, 1)
+			same(t, "what changed", projects, 1)
 			same(t, "stale", stale, false)
 			bodies, err := s.Bodies(ctx, d.id, []int64{written[0].ID})
 			d.check(err)

@@ -42,8 +42,8 @@ func newReplica() replica {
 func (r replica) findingIDs() []int64 { return slices.Sorted(maps.Keys(r.Findings)) }
 func (r replica) lineageIDs() []int64 { return slices.Sorted(maps.Keys(r.Lineages)) }
 
-// take applies a batch. Rows that a finding refers to must already exist.
-func (r replica) take(b *model.Batch) error {
+// apply applies a batch. Rows that a finding refers to must already exist.
+func (r replica) apply(b *model.Batch) error {
 	put(r.Projects, b.Projects, func(p model.Project) int64 { return p.ID })
 	put(r.Rules, b.Rules, func(x model.Rule) int64 { return x.ID })
 	put(r.Policies, b.Policies, func(p model.Policy) int64 { return p.ID })
@@ -73,19 +73,19 @@ func drop[T any](rows map[int64]T, ids []int64) {
 }
 
 // oneByOne serializes the calls of a function.
-func oneByOne(take func(*model.Batch) error) func(*model.Batch) error {
+func oneByOne(apply func(*model.Batch) error) func(*model.Batch) error {
 	var one sync.Mutex
 	return func(b *model.Batch) error {
 		one.Lock()
 		defer one.Unlock()
-		return take(b)
+		return apply(b)
 	}
 }
 
 // follow updates the replica from a version to the newest, which it returns.
 func (r replica) follow(d tenant, since int64) int64 {
 	d.t.Helper()
-	version, stale, err := d.s.Feed(d.t.Context(), d.id, since, oneByOne(r.take))
+	version, stale, err := d.s.Feed(d.t.Context(), d.id, since, oneByOne(r.apply))
 	d.check(err)
 	if stale {
 		d.t.Fatalf("the feed since %d is stale", since)
@@ -318,7 +318,7 @@ func TestFeedBatchesShareOneSnapshot(t *testing.T) {
 			if len(b.Findings) > 2000 || len(b.Lineages) > 2000 {
 				t.Errorf("a batch of %d findings and %d lineages", len(b.Findings), len(b.Lineages))
 			}
-			return got.take(b)
+			return got.apply(b)
 		}))
 		d.check(err)
 		if batches < 2 {
@@ -358,11 +358,11 @@ func TestPrunedFeedIsStale(t *testing.T) {
 		d.check(s.PruneChanges(t.Context(), d.id, 1))
 		same(t, "version", d.version(), now)
 		for since, wantStale := range map[int64]bool{had[0]: true, had[1]: true, had[2]: false, now: false, now + 1: true, now - 1: true, 0: false} {
-			handed := 0
-			version, stale, err := s.Feed(t.Context(), d.id, since, func(*model.Batch) error { handed++; return nil })
+			batches := 0
+			version, stale, err := s.Feed(t.Context(), d.id, since, func(*model.Batch) error { batches++; return nil })
 			d.check(err)
-			if stale != wantStale || stale && handed > 0 || version != now {
-				t.Errorf("since %d: stale %v, %d batches, version %d; want stale %v, version %d", since, stale, handed, version, wantStale, now)
+			if stale != wantStale || stale && batches > 0 || version != now {
+				t.Errorf("since %d: stale %v, %d batches, version %d; want stale %v, version %d", since, stale, batches, version, wantStale, now)
 			}
 		}
 		// Repeated pruning to an earlier version, or beyond the newest, has no effect.
@@ -409,7 +409,7 @@ func TestFullFeedHasOneVersion(t *testing.T) {
 		feeds := map[int64]replica{}
 		for range 10 {
 			got := newReplica()
-			version, _, err := s.Feed(t.Context(), d.id, 0, oneByOne(got.take))
+			version, _, err := s.Feed(t.Context(), d.id, 0, oneByOne(got.apply))
 			d.check(err)
 			feeds[version] = got
 		}
@@ -429,10 +429,10 @@ func TestFullFeedReturnsCallbackError(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		d.findings(d.project("acme/payments"), 5000, nil)
-		refused, handed := errors.New("full"), 0
+		refused, batches := errors.New("full"), 0
 		_, _, err := s.Feed(t.Context(), d.id, 0, oneByOne(func(b *model.Batch) error {
 			if len(b.Findings) > 0 {
-				if handed++; handed == 2 {
+				if batches++; batches == 2 {
 					return refused
 				}
 			}

@@ -111,16 +111,16 @@ func TestFindingComments(t *testing.T) {
 			}
 			return err
 		})
-		told := ""
+		audit := ""
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			trail, err := tx.AuditEvents(ctx, 0, 1000)
 			for _, e := range trail {
-				told += fmt.Sprintln(e.Action, e.Before, e.After)
+				audit += fmt.Sprintln(e.Action, e.Before, e.After)
 			}
 			return err
 		})
-		if strings.Contains(told, "second") || !strings.Contains(told, "finding_comment.withdraw") {
-			t.Errorf("the audit trail tells the text, or not that it was withdrawn: %s", told)
+		if strings.Contains(audit, "second") || !strings.Contains(audit, "finding_comment.withdraw") {
+			t.Errorf("the audit trail tells the text, or not that it was withdrawn: %s", audit)
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, into.ID) })
 		if got := d.commentsOn(f[0].LineageID); len(got) != 0 {

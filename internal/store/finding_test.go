@@ -143,12 +143,12 @@ func TestFindingsOfOtherTenantsAreHidden(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		noise := d.noise()
-		theirs := feedOf(noise, 0)
-		if len(theirs.Findings) == 0 || len(theirs.Lineages) == 0 {
+		foreignFeed := feedOf(noise, 0)
+		if len(foreignFeed.Findings) == 0 || len(foreignFeed.Lineages) == 0 {
 			t.Fatal("the noisy tenant makes no noise")
 		}
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			for _, f := range theirs.Findings {
+			for _, f := range foreignFeed.Findings {
 				_, err := tx.Finding(ctx, f.ID)
 				fails(t, "finding", err, model.ErrNotFound)
 				history, err := tx.History(ctx, f.ID)
@@ -164,14 +164,14 @@ func TestFindingsOfOtherTenantsAreHidden(t *testing.T) {
 				same(t, "lineages", lineages, map[model.Identity]model.Lineage{})
 				d.check(err)
 			}
-			byID, err := tx.Lineages(ctx, theirs.lineageIDs())
+			byID, err := tx.Lineages(ctx, foreignFeed.lineageIDs())
 			same(t, "lineages by id", byID, map[int64]model.Lineage{})
 			return err
 		})
-		bodies, err := s.Bodies(t.Context(), d.id, theirs.findingIDs())
+		bodies, err := s.Bodies(t.Context(), d.id, foreignFeed.findingIDs())
 		same(t, "bodies", bodies, map[int64][]byte{})
 		d.check(err)
-		foreign := theirs.lineageIDs()[0]
+		foreign := foreignFeed.lineageIDs()[0]
 		err = s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 			return tx.Annotate(ctx, foreign, func(a *model.Annotations) { a.EPSS = &model.EPSS{} })
 		})
@@ -180,6 +180,6 @@ func TestFindingsOfOtherTenantsAreHidden(t *testing.T) {
 			return tx.UpdateTriage(ctx, []model.TriageEvent{{LineageID: foreign, At: tx.Now()}})
 		})
 		fails(t, "triage", err, model.ErrNotFound)
-		same(t, "their rows", feedOf(noise, 0), theirs)
+		same(t, "their rows", feedOf(noise, 0), foreignFeed)
 	})
 }

@@ -28,18 +28,18 @@ func TestFirstStart(t *testing.T) {
 		if f := read(mine); f != (model.FirstStart{}) {
 			t.Errorf("a new deployment has %+v", f)
 		}
-		trail := func() (told int) {
+		trail := func() (updates int) {
 			err := s.View(t.Context(), mine.id, func(ctx context.Context, tx *store.Tx) error {
 				events, err := tx.AuditEvents(ctx, 0, 100)
 				for _, e := range events {
 					if e.Action == "deployment.update" {
-						told++
+						updates++
 					}
 				}
 				return err
 			})
 			mine.check(err)
-			return told
+			return updates
 		}
 		before := trail()
 		for _, f := range []model.FirstStart{{BlocksNothing: true}, {BlocksNothing: true, Left: true}, {BlocksNothing: true, Left: true}, {}} {
@@ -53,8 +53,8 @@ func TestFirstStart(t *testing.T) {
 				t.Errorf("another deployment has %+v", got)
 			}
 		}
-		if told := trail() - before; told != 3 {
-			t.Errorf("three changes have %d events", told)
+		if added := trail() - before; added != 3 {
+			t.Errorf("three changes have %d events", added)
 		}
 	})
 }

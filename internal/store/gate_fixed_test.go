@@ -31,13 +31,13 @@ func TestFixedFindings(t *testing.T) {
 				event(2, 7, model.EventFixed), event(3, 7, model.EventFixed), event(4, 8, model.EventFixed),
 			})
 		})
-		place := func(i int) model.Finding {
+		fixedFields := func(i int) model.Finding {
 			return model.Finding{Identity: writes[i].Identity, Path: writes[i].Path, Line: writes[i].Line, CodeHash: writes[i].CodeHash}
 		}
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			ids := []model.Identity{writes[0].Identity, writes[1].Identity, writes[2].Identity, writes[3].Identity}
 			got, err := tx.FixedFindings(ctx, p.ID, "refs/heads/main", "semgrep", ids)
-			same(t, "fixed", got, map[int64][]model.Finding{7: {place(0)}, 0: {place(1)}})
+			same(t, "fixed", got, map[int64][]model.Finding{7: {fixedFields(0)}, 0: {fixedFields(1)}})
 			return err
 		})
 	})

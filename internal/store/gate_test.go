@@ -45,16 +45,16 @@ func TestGateQueriesReturnOnlyRelevantRows(t *testing.T) {
 			}
 			same(t, "open findings", open, []model.Finding{gateFields(all[0]), gateFields(all[4])})
 
-			there, err := tx.Occurrences(ctx, p.ID, "refs/heads/main", "gosec", []model.Identity{
+			occurrences, err := tx.Occurrences(ctx, p.ID, "refs/heads/main", "gosec", []model.Identity{
 				writes[0].Identity, writes[2].Identity, writes[5].Identity, {Kind: writes[1].Identity.Kind + 1, Hash: writes[1].Identity.Hash},
 			})
 			if err != nil {
 				return err
 			}
-			place := func(f model.Finding) model.Finding {
+			occurrenceFields := func(f model.Finding) model.Finding {
 				return model.Finding{ID: f.ID, Identity: f.Identity, LineageID: f.LineageID, State: f.State, RelevantSince: f.RelevantSince}
 			}
-			same(t, "occurrences", there, map[model.Identity]model.Finding{writes[0].Identity: place(all[0]), writes[2].Identity: place(all[2])})
+			same(t, "occurrences", occurrences, map[model.Identity]model.Finding{writes[0].Identity: occurrenceFields(all[0]), writes[2].Identity: occurrenceFields(all[2])})
 			none, err := tx.Occurrences(ctx, p.ID, "refs/heads/main", "gosec", nil)
 			same(t, "occurrences of nothing", none, map[model.Identity]model.Finding{})
 			if err != nil {
@@ -66,9 +66,9 @@ func TestGateQueriesReturnOnlyRelevantRows(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			beside, err := tx.LiveOfLineages(ctx, p.ID, []int64{writes[0].LineageID, writes[1].LineageID, writes[2].LineageID, writes[5].LineageID})
+			byLineage, err := tx.LiveOfLineages(ctx, p.ID, []int64{writes[0].LineageID, writes[1].LineageID, writes[2].LineageID, writes[5].LineageID})
 			refs := map[int64]string{}
-			for lineage, list := range beside {
+			for lineage, list := range byLineage {
 				for _, f := range list {
 					refs[lineage] += f.Ref + " " + f.Source
 				}

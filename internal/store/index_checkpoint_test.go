@@ -76,12 +76,12 @@ func TestCheckpointsAreBounded(t *testing.T) {
 func TestOnCommitIsCalledOncePerVersion(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
-		var told []int64
+		var reported []int64
 		s.OnCommit(func(id, version int64) {
 			if now, err := s.Version(t.Context(), id); id != d.ID || now != version || err != nil {
 				t.Errorf("deployment %d is at version %d, %v; told was %d of %d", id, now, err, version, d.ID)
 			}
-			told = append(told, version)
+			reported = append(reported, version)
 		})
 		before, err := s.Version(t.Context(), d.ID)
 		if err != nil {
@@ -103,8 +103,8 @@ func TestOnCommitIsCalledOncePerVersion(t *testing.T) {
 		if err := s.RecordCheckpoint(t.Context(), d.ID, "nothing changed", before, nil); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(told, []int64{made}) {
-			t.Errorf("told of versions %v, want %d alone", told, made)
+		if !slices.Equal(reported, []int64{made}) {
+			t.Errorf("told of versions %v, want %d alone", reported, made)
 		}
 		versions, err := s.Versions(t.Context(), []int64{d.ID, 404})
 		if want := map[int64]int64{d.ID: made}; err != nil || !maps.Equal(versions, want) {

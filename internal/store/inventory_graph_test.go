@@ -16,7 +16,7 @@ import (
 // graphOf returns the edges on the primary branch as "file: a > b".
 func (d tenant) graphOf(projectID int64) []string {
 	d.t.Helper()
-	said := []string{}
+	descriptions := []string{}
 	d.view(func(ctx context.Context, tx *store.Tx) error {
 		list, edges, err := tx.DependencyGraph(ctx, projectID, "")
 		d.check(err)
@@ -29,12 +29,12 @@ func (d tenant) graphOf(projectID int64) []string {
 			if from.Lockfile != to.Lockfile || from.Name == "" {
 				d.t.Errorf("an edge leads from %+v to %+v", from, to)
 			}
-			said = append(said, fmt.Sprintf("%s: %s > %s@%s", from.Lockfile, from.Name, to.Name, to.Version))
+			descriptions = append(descriptions, fmt.Sprintf("%s: %s > %s@%s", from.Lockfile, from.Name, to.Name, to.Version))
 		}
 		return nil
 	})
-	slices.Sort(said)
-	return said
+	slices.Sort(descriptions)
+	return descriptions
 }
 
 func TestDependencyGraph(t *testing.T) {
@@ -43,20 +43,20 @@ func TestDependencyGraph(t *testing.T) {
 		p := d.project("acme/graph")
 		state := 0
 		put := func(lockfile string, edges [][2]int, names ...string) {
-			var held []model.Dependency
+			var dependencies []model.Dependency
 			for i, name := range names {
-				held = append(held, model.Dependency{Ecosystem: "npm", Name: name, Version: fmt.Sprint(i), Transitivity: model.Transitive, Supplier: "Acme"})
+				dependencies = append(dependencies, model.Dependency{Ecosystem: "npm", Name: name, Version: fmt.Sprint(i), Transitivity: model.Transitive, Supplier: "Acme"})
 			}
 			state++
 			d.update(func(ctx context.Context, tx *store.Tx) error {
 				_, _, err := tx.PutInventory(ctx, model.InventoryStatement{
 					ProjectID: p.ID, Ref: p.Primary(), Source: "lockfile", At: tx.Now(), Digest: model.Digest{byte(state)},
-					Inventory: model.Inventory{Lockfile: lockfile, Dependencies: held, Edges: edges},
+					Inventory: model.Inventory{Lockfile: lockfile, Dependencies: dependencies, Edges: edges},
 				})
 				return err
 			})
 		}
-		told := func(want ...string) {
+		check := func(want ...string) {
 			t.Helper()
 			if diff := cmp.Diff(append([]string{}, want...), d.graphOf(p.ID)); diff != "" {
 				t.Errorf("who asks for whom (-want +got):\n%s", diff)
@@ -65,11 +65,11 @@ func TestDependencyGraph(t *testing.T) {
 		put("a/yarn.lock", [][2]int{{0, 1}, {1, 2}, {2, 0}}, "x", "y", "z") // a cycle
 		put("b/yarn.lock", [][2]int{{1, 0}}, "x", "y")
 		put("go.mod", nil, "x", "y")
-		told("a/yarn.lock: x > y@1", "a/yarn.lock: y > z@2", "a/yarn.lock: z > x@0", "b/yarn.lock: y > x@0")
+		check("a/yarn.lock: x > y@1", "a/yarn.lock: y > z@2", "a/yarn.lock: z > x@0", "b/yarn.lock: y > x@0")
 		put("a/yarn.lock", [][2]int{{0, 2}, {0, 2}}, "x", "y", "z")
-		told("a/yarn.lock: x > z@2", "b/yarn.lock: y > x@0")
+		check("a/yarn.lock: x > z@2", "b/yarn.lock: y > x@0")
 		put("b/yarn.lock", nil, "x", "y")
-		told("a/yarn.lock: x > z@2")
+		check("a/yarn.lock: x > z@2")
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			list, err := tx.AllDependencies(ctx, p.ID, "")
 			for _, dep := range list {
@@ -81,6 +81,6 @@ func TestDependencyGraph(t *testing.T) {
 			_, _, err = tx.DropInventories(ctx, p.ID, p.Primary(), "", tx.Now(), []string{"go.mod"})
 			return err
 		})
-		told()
+		check()
 	})
 }

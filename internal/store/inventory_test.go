@@ -20,10 +20,10 @@ func dep(ecosystem, name, version string, licenses ...string) model.Dependency {
 }
 
 // statement returns a statement about a lockfile on a project's main branch.
-func statement(p model.Project, lockfile string, held ...model.Dependency) model.InventoryStatement {
+func statement(p model.Project, lockfile string, dependencies ...model.Dependency) model.InventoryStatement {
 	return model.InventoryStatement{
 		ProjectID: p.ID, Ref: "refs/heads/main", Source: "semgrep", ScanID: 1, At: storetest.Epoch,
-		Inventory: model.Inventory{Lockfile: lockfile, Dependencies: held},
+		Inventory: model.Inventory{Lockfile: lockfile, Dependencies: dependencies},
 	}
 }
 
@@ -65,7 +65,7 @@ func TestInventoryRetainsUnknownPackages(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p := d.project("acme/payments")
-		whole := func(version string) model.InventoryStatement {
+		complete := func(version string) model.InventoryStatement {
 			return statement(p, "go.mod", dep("gomod", "stdlib", version), dep("gomod", "a", "1"))
 		}
 		modules := statement(p, "go.mod", dep("gomod", "a", "2"))
@@ -76,12 +76,12 @@ func TestInventoryRetainsUnknownPackages(t *testing.T) {
 		}
 		d.state(modules)
 		listed("a@2")
-		d.state(whole("1.22"))
+		d.state(complete("1.22"))
 		before := byVersion(d.dependencies(model.DependencyFilter{}))["stdlib@1.22"]
 		d.state(modules)
 		listed("a@2", "stdlib@1.22")
 		same(t, "id", byVersion(d.dependencies(model.DependencyFilter{}))["stdlib@1.22"], before)
-		d.state(whole("1.23"))
+		d.state(complete("1.23"))
 		listed("a@1", "stdlib@1.23")
 		d.state(statement(p, "go.mod", dep("gomod", "a", "1")))
 		listed("a@1")
@@ -178,11 +178,11 @@ func TestNewestInventoryApplies(t *testing.T) {
 }
 
 // drop deletes the statements of a source about the main branch and returns the paths.
-func (d tenant) drop(p model.Project, source string, keep ...string) (paths []string) {
+func (d tenant) drop(p model.Project, source string, exclude ...string) (paths []string) {
 	d.t.Helper()
 	d.update(func(ctx context.Context, tx *store.Tx) (err error) {
 		var dependencies int
-		paths, dependencies, err = tx.DropInventories(ctx, p.ID, "refs/heads/main", source, tx.Now(), keep)
+		paths, dependencies, err = tx.DropInventories(ctx, p.ID, "refs/heads/main", source, tx.Now(), exclude)
 		if dependencies != len(paths) { // each test lockfile has one dependency
 			d.t.Errorf("%d dependencies went with %v", dependencies, paths)
 		}
@@ -231,19 +231,19 @@ func TestInventoryIDsAreStable(t *testing.T) {
 			d := tenant{rt, d.s, d.id}
 			p := d.project("acme/payments")
 			path := time.Duration(lockfiles).String()
-			held := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) model.Dependency {
+			dependencies := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) model.Dependency {
 				entry := dep("npm", rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "name"), rapid.SampledFrom([]string{"1", "2"}).Draw(t, "version"))
 				entry.Line = rapid.IntRange(0, 2).Draw(t, "line")
 				return entry
 			}), 0, 6)
 			ids, greatest := map[string]int64{}, int64(0)
 			for i := range rapid.IntRange(1, 4).Draw(rt, "statements") {
-				said := statement(p, path, held.Draw(rt, "held")...)
-				said.At = said.At.Add(time.Duration(i) * time.Second)
-				d.state(said)
+				inventory := statement(p, path, dependencies.Draw(rt, "held")...)
+				inventory.At = inventory.At.Add(time.Duration(i) * time.Second)
+				d.state(inventory)
 				now := byVersion(d.dependencies(model.DependencyFilter{Lockfile: path}))
 				want := map[string]bool{}
-				for _, entry := range said.Inventory.Dependencies {
+				for _, entry := range inventory.Inventory.Dependencies {
 					want[entry.Name+"@"+entry.Version] = true
 				}
 				if len(now) != len(want) {

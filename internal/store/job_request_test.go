@@ -39,9 +39,9 @@ func TestRequestedJobsAreBounded(t *testing.T) {
 			w.t.Fatal(err)
 		}
 		for range 30 {
-			again, err := w.request("1", "a")
-			if err != nil || again.Token != first.Token {
-				w.t.Fatalf("the same again is %q, %v; want %q", again.Token, err, first.Token)
+			repeated, err := w.request("1", "a")
+			if err != nil || repeated.Token != first.Token {
+				w.t.Fatalf("the same again is %q, %v; want %q", repeated.Token, err, first.Token)
 			}
 		}
 		same(w.t, "jobs of the same request", w.jobs(), 1)
@@ -62,9 +62,9 @@ func TestRequestedJobsAreBounded(t *testing.T) {
 		same(w.t, "jobs of all", w.jobs(), 200)
 
 		claimed := w.claim()
-		again, err := w.request("2", "a")
+		repeated, err := w.request("2", "a")
 		if _, is := errors.AsType[*model.BusyError](err); !is {
-			w.t.Errorf("a job that runs already looked before what is asked now: %+v, %v", again, err)
+			w.t.Errorf("a job that runs already looked before what is asked now: %+v, %v", repeated, err)
 		}
 		if err := w.FinishJob(w.t.Context(), *claimed, []byte("document"), "application/json"); err != nil {
 			w.t.Fatal(err)

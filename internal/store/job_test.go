@@ -140,11 +140,11 @@ func TestJobIsRetriedAndFails(t *testing.T) {
 			w.t.Fatalf("claimed %v before its time", early)
 		}
 		w.clock.Advance(time.Second)
-		again := w.claim()
-		if again == nil || again.Attempt != 2 {
-			w.t.Fatalf("claimed %v, want the second attempt", again)
+		retried := w.claim()
+		if retried == nil || retried.Attempt != 2 {
+			w.t.Fatalf("claimed %v, want the second attempt", retried)
 		}
-		if err := w.FailJob(w.t.Context(), *again, "no such ref"); err != nil {
+		if err := w.FailJob(w.t.Context(), *retried, "no such ref"); err != nil {
 			w.t.Fatal(err)
 		}
 		w.clock.Advance(time.Hour)
@@ -166,28 +166,28 @@ func TestReleasedJobRetainsAttempt(t *testing.T) {
 			w.t.Fatal(err)
 		}
 		fails(w.t, "releasing it twice", w.ReleaseJob(w.t.Context(), *first, 0), model.ErrConflict)
-		again := w.claim()
-		if again == nil || again.ID != first.ID || again.Attempt != 1 {
-			w.t.Fatalf("claimed %v, want the first attempt again, at once", again)
+		retried := w.claim()
+		if retried == nil || retried.ID != first.ID || retried.Attempt != 1 {
+			w.t.Fatalf("claimed %v, want the first attempt again, at once", retried)
 		}
 		// The response to the first release was lost, so its worker retries later.
 		fails(w.t, "releasing what another one holds by now", w.ReleaseJob(w.t.Context(), *first, 0), model.ErrConflict)
-		if err := w.ReleaseJob(w.t.Context(), *again, time.Minute); err != nil {
+		if err := w.ReleaseJob(w.t.Context(), *retried, time.Minute); err != nil {
 			w.t.Fatal(err)
 		}
 		if early := w.claim(); early != nil {
 			w.t.Errorf("claimed %v before the wait was over", early)
 		}
 		w.clock.Advance(time.Minute)
-		if again = w.claim(); again == nil || again.Attempt != 1 {
-			w.t.Fatalf("claimed %v, want the first attempt again, after the wait", again)
+		if retried = w.claim(); retried == nil || retried.Attempt != 1 {
+			w.t.Fatalf("claimed %v, want the first attempt again, after the wait", retried)
 		}
 		w.clock.Advance(2 * time.Minute)
 		heir := w.claim()
 		if heir == nil || heir.Attempt != 2 {
 			w.t.Fatalf("claimed %v, want the second attempt", heir)
 		}
-		fails(w.t, "release by one that lost its lease", w.ReleaseJob(w.t.Context(), *again, 0), model.ErrConflict)
+		fails(w.t, "release by one that lost its lease", w.ReleaseJob(w.t.Context(), *retried, 0), model.ErrConflict)
 		if got := w.read("a"); got.State != model.JobRunning || got.Attempt != 2 {
 			w.t.Errorf("it is %v", got)
 		}

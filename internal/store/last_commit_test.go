@@ -26,8 +26,8 @@ func TestLastCommit(t *testing.T) {
 			return at
 		}
 		first := seen()
-		if again := seen(); !again.Equal(first) {
-			t.Errorf("%v, and then %v", first, again)
+		if repeated := seen(); !repeated.Equal(first) {
+			t.Errorf("%v, and then %v", first, repeated)
 		}
 		d.state(statement(d.project("acme/payments"), "go.mod", dep("gomod", "a", "1")))
 		if later := seen(); !later.After(first) {

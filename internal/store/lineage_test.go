@@ -80,7 +80,7 @@ func TestMergeLineages(t *testing.T) {
 			same(t, "merged lineages", left, map[int64]model.Lineage{})
 			return err
 		})
-		whole := feedOf(d, 0)
-		same(t, "lineages in the feed", whole.lineageIDs(), []int64{into, apart.LineageID})
+		feed := feedOf(d, 0)
+		same(t, "lineages in the feed", feed.lineageIDs(), []int64{into, apart.LineageID})
 	})
 }

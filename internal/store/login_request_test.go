@@ -14,11 +14,11 @@ import (
 
 func addLogin(t *testing.T, s *store.Store, key, code, address string) bool {
 	t.Helper()
-	kept, err := s.AddLogin(t.Context(), model.LoginRequest{KeyHash: storetest.TokenHash(key), Code: code, Address: address, Agent: "semgrep"})
+	stored, err := s.AddLogin(t.Context(), model.LoginRequest{KeyHash: storetest.TokenHash(key), Code: code, Address: address, Agent: "semgrep"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return kept
+	return stored
 }
 
 // approving returns a step of an update that approves the request with a code.
@@ -56,14 +56,14 @@ func TestLoginRequestIsApprovedAndUsedOnce(t *testing.T) {
 		fails(t, "the first of a code counts", err, model.ErrNotFound)
 
 		token := model.Token{Name: "laptop", Scopes: []model.Scope{model.ScopeCI}, ProjectGlobs: []string{"acme/**"}}
-		take := func(ctx context.Context, tx *store.Tx) error {
+		consume := func(ctx context.Context, tx *store.Tx) error {
 			l, err := tx.ConsumeLogin(ctx, storetest.TokenHash("key"))
 			if err == nil {
 				same(t, "the token to make", []any{l.Token.Name, l.Token.Scopes, l.Token.ProjectGlobs, l.ApprovedBy}, []any{token.Name, token.Scopes, token.ProjectGlobs, storetest.Actor})
 			}
 			return err
 		}
-		fails(t, "before the approval", s.Update(t.Context(), d.ID, storetest.Actor, take), model.ErrNotFound)
+		fails(t, "before the approval", s.Update(t.Context(), d.ID, storetest.Actor, consume), model.ErrNotFound)
 		approve := approving("ABCD-2345", token)
 		update(t, s, d, approve)
 		fails(t, "approving twice", s.Update(t.Context(), d.ID, storetest.Actor, approve), model.ErrNotFound)
@@ -76,11 +76,11 @@ func TestLoginRequestIsApprovedAndUsedOnce(t *testing.T) {
 			fails(t, "who saw it waiting elsewhere "+name, s.Update(t.Context(), noise.ID, storetest.Actor, decide), model.ErrNotFound)
 		}
 		fails(t, "another tenant's approval", s.Update(t.Context(), noise.ID, storetest.Actor, approve), model.ErrNotFound)
-		fails(t, "another tenant takes it", s.Update(t.Context(), noise.ID, storetest.Actor, take), model.ErrNotFound)
+		fails(t, "another tenant takes it", s.Update(t.Context(), noise.ID, storetest.Actor, consume), model.ErrNotFound)
 		_, err = loginByCode(t, s, d, "ABCD-2345")
 		fails(t, "it waits no more", err, model.ErrNotFound)
-		update(t, s, d, take)
-		fails(t, "taking twice", s.Update(t.Context(), d.ID, storetest.Actor, take), model.ErrNotFound)
+		update(t, s, d, consume)
+		fails(t, "taking twice", s.Update(t.Context(), d.ID, storetest.Actor, consume), model.ErrNotFound)
 
 		trail := events(t, s, d)
 		last := trail[len(trail)-1]
@@ -135,11 +135,11 @@ func TestLoginsAreBounded(t *testing.T) {
 // owner.
 func TestNetworksOfOneOwnerBlockNoOther(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		there, err := s.Logins(t.Context())
+		existing, err := s.Logins(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		attackers := make([]string, 1000-len(there))
+		attackers := make([]string, 1000-len(existing))
 		for i := range attackers {
 			attackers[i] = fmt.Sprintf("2001:db8:7:%x::%x", i%50, i+1)
 		}
@@ -175,11 +175,11 @@ func TestManyNetworksBlockNoOther(t *testing.T) {
 		const first = "198.51.100.7"
 		addLogin(t, s, first, "FIRST-ONE", first)
 		clock.Advance(time.Second)
-		there, err := s.Logins(t.Context())
+		existing, err := s.Logins(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		attackers := make([]string, 1000-len(there))
+		attackers := make([]string, 1000-len(existing))
 		for i := range attackers {
 			attackers[i] = fmt.Sprintf("10.%d.%d.1", i/256, i%256)
 		}
@@ -187,7 +187,7 @@ func TestManyNetworksBlockNoOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, "one more from one of them", addLogin(t, s, "more", "MORE-MORE", "10.0.0.2"), false)
-		for i := range there { // includes the first one and those of the noisy tenant
+		for i := range existing { // includes the first one and those of the noisy tenant
 			stranger := fmt.Sprintf("2001:db8:%x::1", i+1)
 			same(t, stranger, addLogin(t, s, stranger, fmt.Sprint("OTHER-", i), stranger), true)
 		}
@@ -212,11 +212,11 @@ func TestLoginLimitSparesSignedInNetworks(t *testing.T) {
 		signIn(t, s, ada, "cookie")
 		addLogin(t, s, first, "FIRST-ONE", first)
 		clock.Advance(time.Second)
-		there, err := s.Logins(t.Context())
+		existing, err := s.Logins(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		attackers := make([]string, 1000-len(there))
+		attackers := make([]string, 1000-len(existing))
 		for i := range attackers {
 			attackers[i] = fmt.Sprintf("10.%d.%d.1", i/256, i%256)
 		}

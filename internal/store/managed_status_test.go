@@ -21,11 +21,11 @@ func TestRunFactsOfManyProjects(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			host := func(names ...string) (told []model.Repository) {
+			host := func(names ...string) (repositories []model.Repository) {
 				for _, name := range names {
-					told = append(told, model.Repository{HostID: name, FullName: name, DefaultBranch: "main", CloneURL: "https://git.example/" + name, Archived: name == "acme/old"})
+					repositories = append(repositories, model.Repository{HostID: name, FullName: name, DefaultBranch: "main", CloneURL: "https://git.example/" + name, Archived: name == "acme/old"})
 				}
-				return told
+				return repositories
 			}
 			seen, err := tx.SaveRepositories(ctx, c.ID, host("acme/a", "acme/b", "acme/old"), true)
 			var projects []model.Project
@@ -129,11 +129,11 @@ func TestRetryRun(t *testing.T) {
 		p := addProjects(t, s, d, "acme/payments")[0]
 		commit := "1111111111111111111111111111111111111111"
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			for _, asked := range []model.Run{
+			for _, requested := range []model.Run{
 				{ProjectID: p.ID, Ref: "refs/heads/main", Commit: commit, Kind: model.RunFull, Cause: model.RunByPush},
 				{ProjectID: p.ID, Ref: "refs/pull/3/head", Commit: commit, Base: "refs/heads/main", Kind: model.RunDiff, Cause: model.RunByChangeRequest, Change: 3},
 			} {
-				run, err := tx.QueueRun(ctx, asked)
+				run, err := tx.QueueRun(ctx, requested)
 				if err != nil {
 					return err
 				}
@@ -143,16 +143,16 @@ func TestRetryRun(t *testing.T) {
 				if err := tx.CancelRun(ctx, run.ID, "x"); err != nil {
 					return err
 				}
-				again, err := tx.RetryRun(ctx, run.ID)
+				retried, err := tx.RetryRun(ctx, run.ID)
 				if err != nil {
 					return err
 				}
-				want := asked.Commit
-				if asked.Kind == model.RunFull {
+				want := requested.Commit
+				if requested.Kind == model.RunFull {
 					want = ""
 				}
-				if again.ID == run.ID || again.State != model.RunQueued || again.Cause != model.RunByHand || again.Commit != want || again.Ref != asked.Ref || again.Change != asked.Change || again.Base != asked.Base {
-					t.Errorf("again: %+v", again)
+				if retried.ID == run.ID || retried.State != model.RunQueued || retried.Cause != model.RunByHand || retried.Commit != want || retried.Ref != requested.Ref || retried.Change != requested.Change || retried.Base != requested.Base {
+					t.Errorf("again: %+v", retried)
 				}
 				ended, err := tx.Runs(ctx, store.RunQuery{States: []model.RunState{model.RunCancelled}, Limit: 1})
 				if err != nil || len(ended) != 1 || ended[0].ID != run.ID {
@@ -174,13 +174,13 @@ func TestRepositoryPages(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		c := d.connection("gitea")
-		var told []model.Repository
+		var repositories []model.Repository
 		for i := range 5 {
 			name := fmt.Sprint("acme/r", i)
-			told = append(told, model.Repository{HostID: name, FullName: name, CloneURL: "https://git.example/" + name})
+			repositories = append(repositories, model.Repository{HostID: name, FullName: name, CloneURL: "https://git.example/" + name})
 		}
 		err := s.Update(t.Context(), d.id, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-			seen, err := tx.SaveRepositories(ctx, c.ID, told, true)
+			seen, err := tx.SaveRepositories(ctx, c.ID, repositories, true)
 			for _, i := range []int{1, 3} {
 				if err == nil {
 					_, err = tx.AssignProject(ctx, seen[i].ID)

@@ -72,11 +72,11 @@ func TestWaitingMessagesAreBounded(t *testing.T) {
 			t.Errorf("one is sent again behind all that wait: %v", err)
 		}
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			told, err := tx.NextNotifications(ctx, to, 2)
-			if err != nil || len(told) != 2 || told[0].Key != "0" {
-				t.Fatalf("told is %+v, %v", told, err)
+			claimed, err := tx.NextNotifications(ctx, to, 2)
+			if err != nil || len(claimed) != 2 || claimed[0].Key != "0" {
+				t.Fatalf("told is %+v, %v", claimed, err)
 			}
-			return tx.EndNotifications(ctx, told, store.Delivered{State: model.NotificationDelivered})
+			return tx.EndNotifications(ctx, claimed, store.Delivered{State: model.NotificationDelivered})
 		})
 		d.check(resend())
 		add(messages(most+4, 2, now, full))

@@ -182,9 +182,9 @@ func TestPausedRuleEndsQueuedMessages(t *testing.T) {
 			}
 			return tx.AddNotifications(ctx, list)
 		})
-		var held []model.Notification
+		var inFlight []model.Notification
 		d.update(func(ctx context.Context, tx *store.Tx) (err error) {
-			held, err = tx.NextNotifications(ctx, r.Receivers()[0], 1)
+			inFlight, err = tx.NextNotifications(ctx, r.Receivers()[0], 1)
 			return err
 		})
 		d.update(func(ctx context.Context, tx *store.Tx) error {
@@ -193,7 +193,7 @@ func TestPausedRuleEndsQueuedMessages(t *testing.T) {
 			return err
 		})
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			if err := tx.EndNotifications(ctx, held, store.Delivered{State: model.NotificationQueued, Problem: "later"}); err != nil {
+			if err := tx.EndNotifications(ctx, inFlight, store.Delivered{State: model.NotificationQueued, Problem: "later"}); err != nil {
 				return err
 			}
 			// as by a version that does not fail messages of paused rules

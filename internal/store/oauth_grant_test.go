@@ -24,24 +24,24 @@ func TestOAuthGrants(t *testing.T) {
 		}
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.AddOAuthGrant(ctx, g) })
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			kept, err := tx.OAuthGrantByCode(ctx, g.CodeHash)
+			stored, err := tx.OAuthGrantByCode(ctx, g.CodeHash)
 			if err != nil {
 				return err
 			}
-			same(t, "the grant", []any{kept.TokenID, kept.RedirectURI, kept.Token.Name, kept.ApprovedBy}, []any{int64(0), "https://a/", "OAuth: x", storetest.Actor})
+			same(t, "the grant", []any{stored.TokenID, stored.RedirectURI, stored.Token.Name, stored.ApprovedBy}, []any{int64(0), "https://a/", "OAuth: x", storetest.Actor})
 			_, err = tx.OAuthGrantByToken(ctx, 0)
 			fails(t, "a grant without a token by none", err, model.ErrNotFound)
 			made, err := tx.CreateToken(ctx, model.Token{PublicID: "p", Name: "n"}, storetest.TokenHash("first"))
 			if err != nil {
 				return err
 			}
-			kept.TokenID, kept.Generation, kept.RefreshHash, kept.ExpiresAt = made.ID, 1, storetest.TokenHash("refresh"), tx.Now().Add(time.Hour)
-			g = kept
-			return tx.RenewOAuthGrant(ctx, kept)
+			stored.TokenID, stored.Generation, stored.RefreshHash, stored.ExpiresAt = made.ID, 1, storetest.TokenHash("refresh"), tx.Now().Add(time.Hour)
+			g = stored
+			return tx.RenewOAuthGrant(ctx, stored)
 		})
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error {
-			kept, err := tx.OAuthGrantByToken(ctx, g.TokenID)
-			same(t, "by its token", string(kept.RefreshHash), string(storetest.TokenHash("refresh")))
+			stored, err := tx.OAuthGrantByToken(ctx, g.TokenID)
+			same(t, "by its token", string(stored.RefreshHash), string(storetest.TokenHash("refresh")))
 			if err == nil {
 				_, err = tx.RenewToken(ctx, g.TokenID, storetest.TokenHash("second"), tx.Now().Add(time.Minute))
 			}
@@ -65,8 +65,8 @@ func TestOAuthGrants(t *testing.T) {
 			for _, e := range trail {
 				actions = append(actions, e.Action)
 			}
-			if said := strings.Join(actions, " "); !strings.Contains(said, "oauth.approve token.create token.renew token.revoke") {
-				t.Errorf("the trail is %s", said)
+			if joined := strings.Join(actions, " "); !strings.Contains(joined, "oauth.approve token.create token.renew token.revoke") {
+				t.Errorf("the trail is %s", joined)
 			}
 			return err
 		})

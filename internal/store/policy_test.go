@@ -254,11 +254,11 @@ func TestRuleInSeveralPoliciesHasOneText(t *testing.T) {
 			_, err4 := tx.ServeRule(ctx, store.Serving{Rule: rule, Text: []byte(`{"id":"r"}`)})
 			_, err9 := tx.ServeRule(ctx, another)
 			served, err5 := tx.ServedRules(ctx)
-			var told []string
+			var descriptions []string
 			for _, r := range served {
-				told = append(told, fmt.Sprintf("%v %s %d %s %v", r.PolicyID == p.ID, r.Mode, r.Version, r.Rule.Message, r.Starter))
+				descriptions = append(descriptions, fmt.Sprintf("%v %s %d %s %v", r.PolicyID == p.ID, r.Mode, r.Version, r.Rule.Message, r.Starter))
 			}
-			same(t, "served", told, []string{"true block 2 two false", "false monitor 2 two false"})
+			same(t, "served", descriptions, []string{"true block 2 two false", "false monitor 2 two false"})
 			versions, err6 := tx.RuleVersions(ctx, "r")
 			same(t, "versions", len(versions), 2)
 			same(t, "the first", versions[0], model.RuleVersion{Version: 1, Text: []byte(`{"id":"r"}`), Starter: true, AddedAt: tx.Now(), AddedBy: storetest.Actor.String()})
@@ -301,12 +301,12 @@ func TestPolicyDueDays(t *testing.T) {
 		})
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			entries, err := tx.AuditEvents(ctx, 0, 100)
-			said := ""
+			trail := ""
 			for _, e := range entries {
-				said += e.After
+				trail += e.After
 			}
-			if !strings.Contains(said, `"due_days":{"critical":7,"high":30}`) {
-				t.Errorf("the audit trail: %s", said)
+			if !strings.Contains(trail, `"due_days":{"critical":7,"high":30}`) {
+				t.Errorf("the audit trail: %s", trail)
 			}
 			return err
 		})

@@ -56,22 +56,22 @@ func TestDeletedProjectLeavesNothingButItsTrail(t *testing.T) {
 		trail := len(events(t, s, acme))
 		p, findings := furnished(d, "acme/goes")
 		version := d.version()
-		held := func() (h store.ProjectHolding) {
+		holding := func() (h store.ProjectHolding) {
 			d.view(func(ctx context.Context, tx *store.Tx) (err error) {
 				h, err = tx.ProjectHolding(ctx, p.ID)
 				return err
 			})
 			return h
 		}
-		same(t, "what goes with it", held(), store.ProjectHolding{Findings: len(findings), Decisions: 1, Scans: 1, Lockfiles: 1, Names: 1})
+		same(t, "what goes with it", holding(), store.ProjectHolding{Findings: len(findings), Decisions: 1, Scans: 1, Lockfiles: 1, Names: 1})
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p.ID) })
-		same(t, "what is left of it", held(), store.ProjectHolding{})
+		same(t, "what is left of it", holding(), store.ProjectHolding{})
 
 		after := counts(t, s, acme)
 		// audit trail, feed and dictionaries
-		for _, kept := range []string{"audit_event", "change", "rule", "policy_rule", "package", "package_version"} {
-			delete(before, kept)
-			delete(after, kept)
+		for _, table := range []string{"audit_event", "change", "rule", "policy_rule", "package", "package_version"} {
+			delete(before, table)
+			delete(after, table)
 		}
 		same(t, "rows of the deployment", after, before)
 		all := events(t, s, acme)

@@ -13,84 +13,84 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// toldLineage describes a lineage. Identities are letters; findings are written as "a@main b@old"
+// lineageFixture describes a lineage. Identities are letters; findings are written as "a@main b@old"
 // (identity@ref, with a leading minus if fixed).
-type toldLineage struct {
-	holds, found string
-	state        model.TriageState
+type lineageFixture struct {
+	identities, found string
+	state             model.TriageState
 }
 
 // lineageMerges are projects whose lineages share identities with several others. want has a line
 // for each finding after the merge, and one for a new finding of each identity.
 var lineageMerges = []struct {
 	name       string
-	from, into []toldLineage
+	from, into []lineageFixture
 	want       string
 }{
 	{
 		"a file moved in one project, both places stand in the other: the decision stays where it was made",
-		[]toldLineage{{"ab", "b@main", model.TriageIgnored}},
-		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", 0}},
+		[]lineageFixture{{"ab", "b@main", model.TriageIgnored}},
+		[]lineageFixture{{"a", "a@main", 0}, {"b", "b@main", 0}},
 		"a@main open, b@main ignored; new: a open, b ignored",
 	},
 	{
 		"both places stand in one project, the file moved in the other: the two stay two",
-		[]toldLineage{{"a", "a@main", model.TriageIgnored}, {"b", "b@main", 0}},
-		[]toldLineage{{"ab", "b@main", 0}},
+		[]lineageFixture{{"a", "a@main", model.TriageIgnored}, {"b", "b@main", 0}},
+		[]lineageFixture{{"ab", "b@main", 0}},
 		"a@main ignored, b@main open; new: a ignored, b open",
 	},
 	{
 		"the same where the other one was decided",
-		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", model.TriageFixing}},
-		[]toldLineage{{"ab", "b@main", 0}},
+		[]lineageFixture{{"a", "a@main", 0}, {"b", "b@main", model.TriageFixing}},
+		[]lineageFixture{{"ab", "b@main", 0}},
 		"a@main open, b@main fixing; new: a open, b fixing",
 	},
 	{
 		"what stays was decided: it does not cover the copy that comes over",
-		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", 0}},
-		[]toldLineage{{"ab", "b@main", model.TriageIgnored}},
+		[]lineageFixture{{"a", "a@main", 0}, {"b", "b@main", 0}},
+		[]lineageFixture{{"ab", "b@main", model.TriageIgnored}},
 		"a@main open, b@main ignored; new: a open, b ignored",
 	},
 	{
 		"an old branch has it at the old place: both places are decided",
-		[]toldLineage{{"ab", "b@main a@old", model.TriageIgnored}},
-		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", 0}},
+		[]lineageFixture{{"ab", "b@main a@old", model.TriageIgnored}},
+		[]lineageFixture{{"a", "a@main", 0}, {"b", "b@main", 0}},
 		"a@main ignored, a@old ignored, b@main ignored; new: a ignored, b ignored",
 	},
 	{
 		"it moved on to where the other project never had it",
-		[]toldLineage{{"abc", "c@main", model.TriageIgnored}},
-		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", model.TriageReviewing}},
+		[]lineageFixture{{"abc", "c@main", model.TriageIgnored}},
+		[]lineageFixture{{"a", "a@main", 0}, {"b", "b@main", model.TriageReviewing}},
 		"a@main open, b@main reviewing, c@main ignored; new: a open, b reviewing, c ignored",
 	},
 	{
 		"each of both was decided: that of the project that stays counts",
-		[]toldLineage{{"ab", "b@main", model.TriageIgnored}},
-		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", model.TriageFixing}},
+		[]lineageFixture{{"ab", "b@main", model.TriageIgnored}},
+		[]lineageFixture{{"a", "a@main", 0}, {"b", "b@main", model.TriageFixing}},
 		"a@main open, b@main fixing; new: a open, b fixing",
 	},
 	{
 		"what stays has both places as one finding, on two branches: one decision for both",
-		[]toldLineage{{"a", "a@main", model.TriageIgnored}, {"b", "b@main", 0}},
-		[]toldLineage{{"ab", "b@main a@old", 0}},
+		[]lineageFixture{{"a", "a@main", model.TriageIgnored}, {"b", "b@main", 0}},
+		[]lineageFixture{{"ab", "b@main a@old", 0}},
 		"a@main ignored, a@old ignored, b@main ignored; new: a ignored, b ignored",
 	},
 	{
 		"the same where that was decided: it counts",
-		[]toldLineage{{"a", "a@main", model.TriageIgnored}, {"b", "b@main", 0}},
-		[]toldLineage{{"ab", "b@main a@old", model.TriageReviewing}},
+		[]lineageFixture{{"a", "a@main", model.TriageIgnored}, {"b", "b@main", 0}},
+		[]lineageFixture{{"ab", "b@main a@old", model.TriageReviewing}},
 		"a@main reviewing, a@old reviewing, b@main reviewing; new: a reviewing, b reviewing",
 	},
 	{
 		"the primary branch no longer has it: the decision counts for both places all the same",
-		[]toldLineage{{"ab", "-b@main a@old", model.TriageIgnored}, {"c", "c@main", 0}},
-		[]toldLineage{{"a", "a@main", 0}, {"b", "b@main", 0}},
+		[]lineageFixture{{"ab", "-b@main a@old", model.TriageIgnored}, {"c", "c@main", 0}},
+		[]lineageFixture{{"a", "a@main", 0}, {"b", "b@main", 0}},
 		"a@main ignored, a@old ignored, b@main ignored, c@main open; new: a ignored, b ignored, c open",
 	},
 	{
 		"one to one, a move apart",
-		[]toldLineage{{"ab", "b@main", model.TriageIgnored}},
-		[]toldLineage{{"a", "a@main", 0}, {"c", "c@main", 0}},
+		[]lineageFixture{{"ab", "b@main", model.TriageIgnored}},
+		[]lineageFixture{{"a", "a@main", 0}, {"c", "c@main", 0}},
 		"a@main ignored, b@main ignored, c@main open; new: a ignored, b ignored, c open",
 	},
 }
@@ -102,13 +102,13 @@ func TestProjectMergePreservesDecisions(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				w := twins{tenant: tenant{t, s, all.id}}
 				w.from, w.into = w.project(fmt.Sprint("acme/from-", i)), w.project(fmt.Sprint("acme/into-", i))
-				w.tell(w.from, c.from)
-				w.tell(w.into, c.into)
+				w.saveLineages(w.from, c.from)
+				w.saveLineages(w.into, c.into)
 				applied := newMirror()
 				version := applied.apply(w.tenant, 0)
 				had := w.projectContents(applied)
 				w.merge()
-				same(t, "after the merge", w.told(), c.want)
+				same(t, "after the merge", w.decisions(), c.want)
 				applied.apply(w.tenant, version)
 				rebuilt := newMirror()
 				rebuilt.apply(w.tenant, 0)
@@ -136,11 +136,11 @@ func TestProjectMergePreservesDecisions(t *testing.T) {
 	})
 }
 
-// keptOf contains the data of two projects that a merge must preserve, sorted.
-type keptOf struct{ findings, comments, trail []string }
+// projectData contains the data of two projects that a merge must preserve, sorted.
+type projectData struct{ findings, comments, trail []string }
 
 // projectContents returns the findings by ref and identity, comments and decisions of both projects.
-func (w twins) projectContents(m *mirror) (k keptOf) {
+func (w twins) projectContents(m *mirror) (k projectData) {
 	w.t.Helper()
 	ours := func(project int64) bool { return project == w.from.ID || project == w.into.ID }
 	w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -175,20 +175,20 @@ func identityNamed(letter rune) model.Identity {
 	return model.Identity{Kind: model.IdentityMatchBased, Hash: model.Digest{7, byte(letter)}}
 }
 
-// tell stores lineages of a project.
-func (w twins) tell(p model.Project, lineages []toldLineage) {
+// saveLineages stores lineages of a project.
+func (w twins) saveLineages(p model.Project, lineages []lineageFixture) {
 	w.t.Helper()
 	for _, l := range lineages {
-		places := strings.Fields(l.found)
-		found := w.findings(p, len(places), func(i int, f *model.FindingWrite) {
-			place, fixed := strings.CutPrefix(places[i], "-")
-			f.Identity, f.Ref = identityNamed(rune(place[0])), "refs/heads/"+place[2:]
+		locations := strings.Fields(l.found)
+		found := w.findings(p, len(locations), func(i int, f *model.FindingWrite) {
+			location, fixed := strings.CutPrefix(locations[i], "-")
+			f.Identity, f.Ref = identityNamed(rune(location[0])), "refs/heads/"+location[2:]
 			if fixed {
 				f.State = model.Fixed
 			}
 		})
 		for i, f := range found {
-			_, err := w.comment(0, f, p.Name+" "+places[i])
+			_, err := w.comment(0, f, p.Name+" "+locations[i])
 			w.check(err)
 		}
 		stays := found[0].LineageID
@@ -199,7 +199,7 @@ func (w twins) tell(p model.Project, lineages []toldLineage) {
 				}
 			}
 			var links []model.IdentityLink
-			for _, letter := range l.holds {
+			for _, letter := range l.identities {
 				links = append(links, model.IdentityLink{Identity: identityNamed(letter), LineageID: stays})
 			}
 			return tx.AddIdentities(ctx, p.ID, links)
@@ -210,9 +210,9 @@ func (w twins) tell(p model.Project, lineages []toldLineage) {
 	}
 }
 
-// told describes the decision about each live finding, and the decision that a new finding of each
+// decisions describes the decision about each live finding, and the decision that a new finding of each
 // identity would inherit.
-func (w twins) told() string {
+func (w twins) decisions() string {
 	w.t.Helper()
 	var lines, fresh []string
 	w.view(func(ctx context.Context, tx *store.Tx) error {
@@ -227,7 +227,7 @@ func (w twins) told() string {
 		if err != nil {
 			return err
 		}
-		place := func(f model.Finding) string {
+		location := func(f model.Finding) string {
 			return fmt.Sprintf("%c@%s", f.Identity.Hash[1], strings.TrimPrefix(f.Ref, "refs/heads/"))
 		}
 		for lineage, list := range found {
@@ -236,7 +236,7 @@ func (w twins) told() string {
 				return err
 			}
 			for _, f := range list {
-				line := place(f) + " " + decisionOf(known[lineage].Triage)
+				line := location(f) + " " + decisionOf(known[lineage].Triage)
 				history, err := tx.History(ctx, f.ID)
 				if err != nil {
 					return err

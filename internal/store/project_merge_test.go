@@ -76,22 +76,22 @@ func (w twins) merge() (p model.Project) {
 func TestProjectMergePreservesHistory(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newTwins(t, s)
-		goes, stays, only := w.fromFound[0].ID, w.intoFound[0].ID, w.fromFound[2].ID
+		merged, stays, only := w.fromFound[0].ID, w.intoFound[0].ID, w.fromFound[2].ID
 		w.update(func(ctx context.Context, tx *store.Tx) error {
 			return tx.AddEvents(ctx, []model.FindingEvent{
-				{FindingID: goes, ScanID: 7, Kind: model.EventMoved, Detail: `{"from":"a.py","to":"b.py"}`},
-				{FindingID: goes, Kind: model.EventRemoved, Detail: fmt.Sprintf(`{"reason":"x","merged_into":%d}`, 1_000_000)},
-				{FindingID: goes, Kind: model.EventRemoved, Detail: `{"reason":"withdrawn: the advisory was withdrawn"}`},
-				{FindingID: goes, Kind: model.EventMerged, Detail: fmt.Sprintf(`{"finding_id":%d}`, only)},
+				{FindingID: merged, ScanID: 7, Kind: model.EventMoved, Detail: `{"from":"a.py","to":"b.py"}`},
+				{FindingID: merged, Kind: model.EventRemoved, Detail: fmt.Sprintf(`{"reason":"x","merged_into":%d}`, 1_000_000)},
+				{FindingID: merged, Kind: model.EventRemoved, Detail: `{"reason":"withdrawn: the advisory was withdrawn"}`},
+				{FindingID: merged, Kind: model.EventMerged, Detail: fmt.Sprintf(`{"finding_id":%d}`, only)},
 				{FindingID: only, Kind: model.EventFixed},
-				{FindingID: only, Kind: model.EventPrecedent, Detail: fmt.Sprintf(`{"finding_id":%d,"state":"ignored"}`, goes)},
-				{FindingID: only, Kind: model.EventRemoved, Detail: fmt.Sprintf(`{"reason":"merged into #%d, which a reports","merged_into":%d}`, goes, goes)},
+				{FindingID: only, Kind: model.EventPrecedent, Detail: fmt.Sprintf(`{"finding_id":%d,"state":"ignored"}`, merged)},
+				{FindingID: only, Kind: model.EventRemoved, Detail: fmt.Sprintf(`{"reason":"merged into #%d, which a reports","merged_into":%d}`, merged, merged)},
 				{FindingID: stays, Kind: model.EventMuted},
 			})
 		})
 		w.merge()
 		w.view(func(ctx context.Context, tx *store.Tx) error {
-			told := func(id int64) (out []string) {
+			historyOf := func(id int64) (out []string) {
 				events, err := tx.History(ctx, id)
 				w.check(err)
 				for _, e := range events {
@@ -99,11 +99,11 @@ func TestProjectMergePreservesHistory(t *testing.T) {
 				}
 				return out
 			}
-			same(t, "history of what stays", told(stays), []string{
+			same(t, "history of what stays", historyOf(stays), []string{
 				`moved {"from":"a.py","to":"b.py"}`, fmt.Sprintf(`merged {"finding_id":%d}`, only), "muted ", `merged {"project":"acme/from"}`,
 			})
-			same(t, "history of what goes", len(told(goes)), 0)
-			same(t, "history of what only from had", told(only), []string{
+			same(t, "history of what goes", len(historyOf(merged)), 0)
+			same(t, "history of what only from had", historyOf(only), []string{
 				"fixed ", fmt.Sprintf(`precedent {"finding_id":%d,"state":"ignored"}`, stays),
 				fmt.Sprintf(`removed {"merged_into":%d,"reason":"merged into #%d, which a reports"}`, stays, stays),
 			})
@@ -273,11 +273,11 @@ func TestProjectMergeFillsMissingFields(t *testing.T) {
 				return err
 			}
 			dependencies, err := tx.AllDependencies(ctx, into.ID, main)
-			held := map[string]string{}
+			byLockfile := map[string]string{}
 			for _, dep := range dependencies {
-				held[dep.Lockfile] = dep.Name
+				byLockfile[dep.Lockfile] = dep.Name
 			}
-			same(t, "lockfiles and what they hold", held, map[string]string{"both": "acme/from", "both-too": "acme/into", "only-0": "acme/from", "only-1": "acme/into"})
+			same(t, "lockfiles and what they hold", byLockfile, map[string]string{"both": "acme/from", "both-too": "acme/into", "only-0": "acme/from", "only-1": "acme/into"})
 			return err
 		})
 	})

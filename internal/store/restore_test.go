@@ -81,8 +81,8 @@ func (d tenant) names(p model.Project) (pages, holdings, filtered []string) {
 	pages = text(d.dependencies(model.DependencyFilter{}))
 	filtered = text(d.dependencies(model.DependencyFilter{Name: "b-"}))
 	d.view(func(ctx context.Context, tx *store.Tx) error {
-		held, err := holdingsOfRef(ctx, tx, p.ID, "refs/heads/main", nil)
-		for _, h := range held {
+		refHoldings, err := holdingsOfRef(ctx, tx, p.ID, "refs/heads/main", nil)
+		for _, h := range refHoldings {
 			for _, e := range h.Dependencies {
 				holdings = append(holdings, e.Name+"@"+e.Version)
 			}
@@ -97,9 +97,9 @@ func (d tenant) names(p model.Project) (pages, holdings, filtered []string) {
 // regardless of the commits that replace them.
 func TestLostNamesAreNotReturned(t *testing.T) {
 	cases := map[string]struct {
-		lost, again []string
-		more        int  // further commits after the restore, before the first read
-		prune       bool // prune the feed too
+		lost, replacement []string
+		more              int  // further commits after the restore, before the first read
+		prune             bool // prune the feed too
 	}{
 		"one other":                {[]string{"b-safe"}, []string{"b-lodash"}, 0, false},
 		"the last stays":           {[]string{"b-evil", "lodash", "zlast"}, []string{"b-abc", "lodash", "zlast"}, 0, false},
@@ -115,15 +115,15 @@ func TestLostNamesAreNotReturned(t *testing.T) {
 		for name, c := range cases {
 			lock := name + ".lock"
 			lockfile := func(names []string) {
-				said := statement(p, lock)
+				inventory := statement(p, lock)
 				for _, n := range names {
-					said.Inventory.Dependencies = append(said.Inventory.Dependencies, dep("npm", n+"-"+name, "1"))
+					inventory.Inventory.Dependencies = append(inventory.Inventory.Dependencies, dep("npm", n+"-"+name, "1"))
 				}
 				d.update(func(ctx context.Context, tx *store.Tx) error {
-					_, _, err := tx.PutInventory(ctx, said)
+					_, _, err := tx.PutInventory(ctx, inventory)
 					d.check(err)
-					held, err := holdingsOfRef(ctx, tx, p.ID, said.Ref, nil) // as in the matching of an upload
-					for _, h := range held {
+					refHoldings, err := holdingsOfRef(ctx, tx, p.ID, inventory.Ref, nil) // as in the matching of an upload
+					for _, h := range refHoldings {
 						if h.Lockfile != lock {
 							continue
 						}
@@ -147,7 +147,7 @@ func TestLostNamesAreNotReturned(t *testing.T) {
 			}
 			d.lose(restored)
 			d.loseNames(lock, ids)
-			lockfile(c.again)
+			lockfile(c.replacement)
 			for i := range c.more {
 				d.project(fmt.Sprint("acme/", name, i))
 			}
@@ -155,7 +155,7 @@ func TestLostNamesAreNotReturned(t *testing.T) {
 				d.check(s.PruneChanges(t.Context(), d.id, 0))
 			}
 			want := slices.Clone(before)
-			for _, n := range c.again {
+			for _, n := range c.replacement {
 				want = append(want, n+"-"+name+"@1")
 			}
 			slices.Sort(want)
@@ -233,10 +233,10 @@ func TestLostAdvisoryVersionsAreNotReused(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		again := versions("C-1")
-		for i := range again {
-			if again[i] == lost[i] || again[i] <= first[i] || model.Commits(again[i]) != model.Commits(lost[i]) {
-				t.Errorf("version %d after the restore, %d was lost, %d stayed", again[i], lost[i], first[i])
+		repeated := versions("C-1")
+		for i := range repeated {
+			if repeated[i] == lost[i] || repeated[i] <= first[i] || model.Commits(repeated[i]) != model.Commits(lost[i]) {
+				t.Errorf("version %d after the restore, %d was lost, %d stayed", repeated[i], lost[i], first[i])
 			}
 		}
 	})

@@ -108,11 +108,11 @@ func TestBatchServingEqualsServingOneByOne(t *testing.T) {
 			for round := range 3 {
 				list := rapid.SliceOfN(rapid.Custom(drawServing), 0, 6).Draw(rt, "rules")
 				step := rapid.SampledFrom([]string{"serve", "serve", "report", "remove"}).Draw(rt, "step")
-				var told [2]string
+				var results [2]string
 				for i, d := range sides {
-					told[i] = d.serveBy(step, list, others[i], i == 0)
+					results[i] = d.serveBy(step, list, others[i], i == 0)
 				}
-				if diff := cmp.Diff(told[0], told[1]); diff != "" {
+				if diff := cmp.Diff(results[0], results[1]); diff != "" {
 					rt.Fatalf("round %d, %s (-one after the other +at once):\n%s", round, step, diff)
 				}
 			}
@@ -143,7 +143,7 @@ func drawServing(rt *rapid.T) store.Serving {
 
 // serveBy serves, reports or removes rules, by one call each or by one call for all. It returns a
 // description of the result.
-func (d tenant) serveBy(step string, list []store.Serving, further int64, singly bool) (told string) {
+func (d tenant) serveBy(step string, list []store.Serving, further int64, singly bool) (result string) {
 	list = slices.Clone(list)
 	var rules []*model.Rule
 	for i := range list {
@@ -173,11 +173,11 @@ func (d tenant) serveBy(step string, list []store.Serving, further int64, singly
 			served, err = tx.ServeRules(ctx, list)
 		}
 		for _, r := range served {
-			told += fmt.Sprintln(r.PolicyID == further, r.Rule.Name, r.Rule.Message, r.Rule.CWE, r.Mode, r.Version, string(r.Text), r.Checked, r.Starter)
+			result += fmt.Sprintln(r.PolicyID == further, r.Rule.Name, r.Rule.Message, r.Rule.CWE, r.Mode, r.Version, string(r.Text), r.Checked, r.Starter)
 		}
 		return err
 	})
-	return told + fmt.Sprintln(err)
+	return result + fmt.Sprintln(err)
 }
 
 // servedState describes all rules of a tenant, without ids.

@@ -34,8 +34,8 @@ func TestPutRulesStoresOneRowPerContent(t *testing.T) {
 		seen := *a2
 		seen.ID = 99 // as if read from another database
 		d.silently("contents seen before", func(ctx context.Context, tx *store.Tx) error {
-			again, err := tx.PutRules(ctx, []*model.Rule{&seen, b, a1})
-			same(t, "ids", again, []int64{ids[3], ids[1], ids[0]})
+			repeated, err := tx.PutRules(ctx, []*model.Rule{&seen, b, a1})
+			same(t, "ids", repeated, []int64{ids[3], ids[1], ids[0]})
 			return err
 		})
 		feed := feedOf(d, 0)
@@ -80,16 +80,16 @@ func TestRulesAreAddedToDefaultPolicy(t *testing.T) {
 		}
 
 		// A mode that was set stays when a new content is shown.
-		asks := rules["asks"]
+		rule := rules["asks"]
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.SetRuleMode(ctx, asks.PolicyID, "asks", model.ModeComment)
+			_, err := tx.SetRuleMode(ctx, rule.PolicyID, "asks", model.ModeComment)
 			return err
 		})
 		before := d.version()
 		d.putRules(&model.Rule{Name: "asks", IssueType: model.SAST, Mode: model.ModeBlock, Message: "newer"})
 		fed := feedOf(d, before)
 		same(t, "policy rules fed", len(fed.PolicyRules), 1)
-		now := fed.PolicyRules[asks.ID]
+		now := fed.PolicyRules[rule.ID]
 		same(t, "mode", now.Mode, model.ModeComment)
 		same(t, "message", now.Rule.Message, "newer")
 	})
@@ -136,7 +136,7 @@ func TestServedRuleTextHasPrecedence(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		text := model.Rule{Name: "shell", IssueType: model.SAST, Severity: model.SeverityCritical, Message: "a shell", Mode: model.ModeBlock}
-		told := model.Rule{Name: "shell", IssueType: model.SAST, Severity: model.SeverityHigh, Message: "other", Technologies: []string{"go"}}
+		reported := model.Rule{Name: "shell", IssueType: model.SAST, Severity: model.SeverityHigh, Message: "other", Technologies: []string{"go"}}
 		newer := text
 		newer.Message = "a shell runs it"
 		shows := func(want model.Rule) {
@@ -165,8 +165,8 @@ func TestServedRuleTextHasPrecedence(t *testing.T) {
 			})
 		}
 		serve(text)
-		d.putRules(&told)
-		text.Technologies, newer.Technologies = told.Technologies, told.Technologies
+		d.putRules(&reported)
+		text.Technologies, newer.Technologies = reported.Technologies, reported.Technologies
 		shows(text)
 		serve(newer)
 		shows(newer)

@@ -14,7 +14,7 @@ import (
 func TestRunsByHandAreBounded(t *testing.T) {
 	eachWorkplace(t, func(w workplace) {
 		projects := addProjects(t, w.Store, w.d, "acme/payments", "acme/web")
-		ask := func(p model.Project, ref string, cause model.RunCause) (r model.Run, err error) {
+		request := func(p model.Project, ref string, cause model.RunCause) (r model.Run, err error) {
 			err = w.Update(t.Context(), w.d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
 				r, err = tx.QueueRun(ctx, model.Run{ProjectID: p.ID, Ref: ref, Kind: model.RunFull, Cause: cause})
 				return err
@@ -23,7 +23,7 @@ func TestRunsByHandAreBounded(t *testing.T) {
 		}
 		var first model.Run
 		for i := range model.MaxRunsByHand {
-			r, err := ask(projects[0], fmt.Sprint("refs/heads/", i), model.RunByHand)
+			r, err := request(projects[0], fmt.Sprint("refs/heads/", i), model.RunByHand)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -32,10 +32,10 @@ func TestRunsByHandAreBounded(t *testing.T) {
 			}
 		}
 		for what, c := range map[string]struct {
-			project model.Project
-			ref     string
-			cause   model.RunCause
-			taken   bool
+			project  model.Project
+			ref      string
+			cause    model.RunCause
+			accepted bool
 		}{
 			"one more":          {projects[0], "refs/heads/more", model.RunByHand, false},
 			"one that waits":    {projects[0], first.Ref, model.RunByHand, true},
@@ -43,12 +43,12 @@ func TestRunsByHandAreBounded(t *testing.T) {
 			"of another":        {projects[1], "refs/heads/more", model.RunByHand, true},
 			"of another's push": {projects[1], "refs/heads/pushed", model.RunByPush, true},
 		} {
-			if _, err := ask(c.project, c.ref, c.cause); (err == nil) != c.taken || err != nil && !errors.Is(err, model.ErrConflict) {
+			if _, err := request(c.project, c.ref, c.cause); (err == nil) != c.accepted || err != nil && !errors.Is(err, model.ErrConflict) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
 		update(t, w.Store, w.d, func(ctx context.Context, tx *store.Tx) error { return tx.CancelRun(ctx, first.ID, model.RunStopped) })
-		if _, err := ask(projects[0], "refs/heads/more", model.RunByHand); err != nil {
+		if _, err := request(projects[0], "refs/heads/more", model.RunByHand); err != nil {
 			t.Errorf("one more once another ended: %v", err)
 		}
 	})

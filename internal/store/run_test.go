@@ -202,8 +202,8 @@ func TestNewerRunsReplaceQueuedOnes(t *testing.T) {
 			return func(r *model.Run) { r.Commit = strings.Repeat(digit, 40) }
 		}
 		first := w.queue(p[0].ID, "refs/heads/main", commit("a"))
-		if again := w.queue(p[0].ID, "refs/heads/main", commit("a")); again.ID != first.ID {
-			t.Errorf("the same was queued twice: %d and %d", first.ID, again.ID)
+		if duplicate := w.queue(p[0].ID, "refs/heads/main", commit("a")); duplicate.ID != first.ID {
+			t.Errorf("the same was queued twice: %d and %d", first.ID, duplicate.ID)
 		}
 		other := w.queue(p[1].ID, "refs/heads/main", commit("a"))
 		second := w.queue(p[0].ID, "refs/heads/main", commit("b"))
@@ -404,9 +404,9 @@ func TestRunnersAreRecognizedAndBounded(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			again, err := tx.RecordRunnerContact(ctx, model.Runner{Name: "a", TokenID: 1, Version: "2", Isolation: "bubblewrap"})
-			if again.ID != first.ID || err != nil {
-				t.Errorf("%d is %d now, %v", first.ID, again.ID, err)
+			updated, err := tx.RecordRunnerContact(ctx, model.Runner{Name: "a", TokenID: 1, Version: "2", Isolation: "bubblewrap"})
+			if updated.ID != first.ID || err != nil {
+				t.Errorf("%d is %d now, %v", first.ID, updated.ID, err)
 			}
 			if other, err := tx.RecordRunnerContact(ctx, model.Runner{Name: "a", TokenID: 2}); other.ID == first.ID || err != nil {
 				t.Errorf("another token's runner is %d too, %v", other.ID, err)

@@ -87,12 +87,12 @@ func TestSavedViews(t *testing.T) {
 			return err
 		})
 
-		taken := shared
-		taken.OwnerID, taken.Name, taken.Query = ada, "Taken", "severities=low"
-		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateSavedView(ctx, shared, taken) })
+		changed := shared
+		changed.OwnerID, changed.Name, changed.Query = ada, "Taken", "severities=low"
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateSavedView(ctx, shared, changed) })
 		want(ada, "Mine", "Taken*")
 		want(ben, "Mine")
-		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSavedView(ctx, taken) })
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSavedView(ctx, changed) })
 		want(ada, "Mine")
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetDefaultView(ctx, ada, mine, true) })
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.SetDefaultView(ctx, ada, mine, false) })

@@ -139,13 +139,13 @@ func TestPendingSessionsEnd(t *testing.T) {
 				"a new password": func() error { return s.SetPassword(t.Context(), ada.ID, "h", false, ada.Actor()) },
 				"signing out":    func() error { return s.EndSessions(t.Context(), ada.ID, ada.Actor()) },
 				"new recovery": func() error {
-					whole := fresh(ada)
-					whole.Method = "oidc"
-					whole, err := s.SignIn(t.Context(), whole, storetest.TokenHash("asks"), model.CheckedPassword{})
+					session := fresh(ada)
+					session.Method = "oidc"
+					session, err := s.SignIn(t.Context(), session, storetest.TokenHash("asks"), model.CheckedPassword{})
 					if err != nil {
 						return err
 					}
-					return s.PutRecoveryCodes(t.Context(), whole, [][]byte{[]byte("x")}, storetest.TokenHash("goes on"))
+					return s.PutRecoveryCodes(t.Context(), session, [][]byte{[]byte("x")}, storetest.TokenHash("goes on"))
 				},
 				"time":             func() error { clock.Advance(model.PendingSessionFor); return nil },
 				"being disabled":   func() error { return s.DisableUser(t.Context(), ada.ID, storetest.Actor) },
@@ -157,7 +157,7 @@ func TestPendingSessionsEnd(t *testing.T) {
 					t.Fatal(what, err)
 				}
 				_, _, err := s.PendingSession(t.Context(), storetest.TokenHash(what))
-				if goesOn := what == "signing in twice"; goesOn != (err == nil) {
+				if valid := what == "signing in twice"; valid != (err == nil) {
 					t.Errorf("after %s: %v", what, err)
 				}
 				switch what {

@@ -54,9 +54,9 @@ func TestSecretsPage(t *testing.T) {
 			})
 		})
 		tests := []struct {
-			name   string
-			filter model.SecretFilter
-			keep   func(i int, w model.FindingWrite) bool
+			name    string
+			filter  model.SecretFilter
+			matches func(i int, w model.FindingWrite) bool
 		}{
 			{"all", model.SecretFilter{}, func(int, model.FindingWrite) bool { return true }},
 			{"project", model.SecretFilter{ProjectIDs: []int64{other.ID}}, func(_ int, w model.FindingWrite) bool { return w.ProjectID == other.ID }},
@@ -74,7 +74,7 @@ func TestSecretsPage(t *testing.T) {
 		for _, test := range tests {
 			var want []int64
 			for i, w := range writes {
-				if w.State != model.StateRemoved && test.keep(i, w) {
+				if w.State != model.StateRemoved && test.matches(i, w) {
 					want = append(want, w.ID)
 				}
 			}
@@ -92,7 +92,7 @@ func TestSecretRules(t *testing.T) {
 		d := newTenant(t, s)
 		d2, err := s.CreateDeployment(t.Context(), "other", "Other", storetest.Actor)
 		d.check(err)
-		settled, served := model.SecretRule{Tool: "gitleaks", Name: "jwt"}, model.SecretRule{Tool: "semgrep", Name: "served"}
+		stored, served := model.SecretRule{Tool: "gitleaks", Name: "jwt"}, model.SecretRule{Tool: "semgrep", Name: "served"}
 		put := func(d tenant, rules ...model.SecretRule) {
 			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.PutSecretRules(ctx, rules) })
 		}
@@ -106,8 +106,8 @@ func TestSecretRules(t *testing.T) {
 			}
 			return nil
 		})
-		put(d, settled)
-		put(d, settled)
+		put(d, stored)
+		put(d, stored)
 		rules := func() (rules map[model.SecretRule]bool) {
 			d.view(func(ctx context.Context, tx *store.Tx) (err error) {
 				rules, err = tx.SecretRules(ctx)
@@ -115,9 +115,9 @@ func TestSecretRules(t *testing.T) {
 			})
 			return rules
 		}
-		same(t, "rules", rules(), map[model.SecretRule]bool{settled: true, served: false})
+		same(t, "rules", rules(), map[model.SecretRule]bool{stored: true, served: false})
 		put(d, served)
-		same(t, "once the served one is settled", rules(), map[model.SecretRule]bool{settled: true, served: true})
+		same(t, "once the served one is settled", rules(), map[model.SecretRule]bool{stored: true, served: true})
 	})
 }
 

@@ -141,10 +141,10 @@ func TestSnippetLifecycle(t *testing.T) {
 			return tx.UpdateFindings(ctx, []model.FindingWrite{fixed, moved})
 		})
 		left("one is fixed, one has moved", 1, 2, 3, 4, 5)
-		came := d.findings(p, 1, func(_ int, w *model.FindingWrite) { w.IssueType, w.Path, w.Line = model.Secrets, "src/2.go", 40 })
+		added := d.findings(p, 1, func(_ int, w *model.FindingWrite) { w.IssueType, w.Path, w.Line = model.Secrets, "src/2.go", 40 })
 		left("a secret came to a file", 1, 3, 4, 5)
-		came[0].Path, came[0].Body = "src/1.go", nil
-		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, came) })
+		added[0].Path, added[0].Body = "src/1.go", nil
+		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateFindings(ctx, added) })
 		left("a secret that was known moved to a file", 3, 4, 5)
 		secret := writes[3]
 		secret.IssueType = model.Secrets

@@ -88,7 +88,7 @@ func TestMergedLineagesShowRemainingTicket(t *testing.T) {
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
 		})
-		asked := d.requestTickets(ticket.Request{Findings: f[:1]}).Requested[0].TicketID
+		requested := d.requestTickets(ticket.Request{Findings: f[:1]}).Requested[0].TicketID
 		one := d.link(sec1, f[1], f[3]).Ticket
 		two := d.link("https://tracker.example/browse/SEC-2", f[2], f[4]).Ticket
 		d.update(func(ctx context.Context, tx *store.Tx) error {
@@ -103,7 +103,7 @@ func TestMergedLineagesShowRemainingTicket(t *testing.T) {
 		same(t, "the other of the first ticket", d.shown(f[3].LineageID), shows(one, f[1].ID, f[3].ID))
 		same(t, "the other of the second ticket", d.shown(f[4].LineageID), shows(two, f[4].ID))
 		d.view(func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.Ticket(ctx, asked)
+			_, err := tx.Ticket(ctx, requested)
 			fails(t, "the ticket that is asked for, about nothing", err, model.ErrNotFound)
 			return nil
 		})

@@ -62,9 +62,9 @@ func TestTicketsNeedFewRoundTrips(t *testing.T) {
 	proxy, config := storetest.Through(t, storetest.Database(t, "postgres", storetest.NewClock()))
 	s := storetest.Open(t, config)
 	d := newTenant(t, s)
-	private := told("1", "acme/private")
+	private := hostRepository("1", "acme/private")
 	private.Private = true
-	p := d.take(d.tell(d.connection("gitea"), private)[0])
+	p := d.assignProject(d.saveRepositories(d.connection("gitea"), private)[0])
 	all := d.written(d.findings(p, 60, func(i int, w *model.FindingWrite) { w.RuleName = fmt.Sprint("rule-", i) }))
 	d.update(func(ctx context.Context, tx *store.Tx) error {
 		for i, f := range all {

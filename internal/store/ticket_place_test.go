@@ -28,12 +28,12 @@ func TestRestrictedCallerRequestsTicketsInItsProjects(t *testing.T) {
 		c, jira := d.connection("gitea"), d.jira("jira")
 		var list []model.Repository
 		for i, name := range []string{"open/x", "open/y", "other/mine"} {
-			r := told(fmt.Sprint(i+1), name)
+			r := hostRepository(fmt.Sprint(i+1), name)
 			r.Private = true
 			list = append(list, r)
 		}
-		now := d.tell(c, list...)
-		hidden, own, mine := d.take(now[0]), d.take(now[1]), d.take(now[2])
+		now := d.saveRepositories(c, list...)
+		hidden, own, mine := d.assignProject(now[0]), d.assignProject(now[1]), d.assignProject(now[2])
 		d.rename(hidden, "secret/x")
 		d.rename(mine, "open/mine")
 		f := d.written(d.findings(own, 40, func(i int, w *model.FindingWrite) { w.RuleName = fmt.Sprint("rule-", i) }))
@@ -42,7 +42,7 @@ func TestRestrictedCallerRequestsTicketsInItsProjects(t *testing.T) {
 		})
 		globs := model.ProjectGlobs{"open/**"}
 		next := 0
-		place := func(r ticket.Request) string {
+		projectOf := func(r ticket.Request) string {
 			r.Findings = f[next : next+1]
 			next++
 			out := d.requestTickets(r)
@@ -53,8 +53,8 @@ func TestRestrictedCallerRequestsTicketsInItsProjects(t *testing.T) {
 		}
 		const none = "refused: X is not a repository of a project here."
 		for name, x := range map[string]struct {
-			ask  ticket.Request
-			want string
+			request ticket.Request
+			want    string
 		}{
 			"its own":                        {ticket.Request{Globs: globs}, "open/y"},
 			"its own, named":                 {ticket.Request{Globs: globs, Project: "open/y"}, "open/y"},
@@ -67,23 +67,23 @@ func TestRestrictedCallerRequestsTicketsInItsProjects(t *testing.T) {
 			"an unknown tracker":             {ticket.Request{Globs: globs, Connection: "none", Project: "HR"}, `refused: Connection "C" does not exist.`},
 			"a tracker that is not, unbound": {ticket.Request{Connection: "jira", Project: "HR"}, "HR"},
 		} {
-			same(t, name, place(x.ask), x.want)
+			same(t, name, projectOf(x.request), x.want)
 		}
 
-		ask := ticket.Request{Findings: f[next : next+1], Project: "open/x"}
-		asked := d.requestTickets(ask).Requested
-		d.fail(asked...)
-		ask.Project, ask.Globs = "", globs
-		d.requestTickets(ask)
-		same(t, "tried again by one who does not see the place", d.ticket(asked[0].TicketID).Project, "open/y")
+		request := ticket.Request{Findings: f[next : next+1], Project: "open/x"}
+		requested := d.requestTickets(request).Requested
+		d.fail(requested...)
+		request.Project, request.Globs = "", globs
+		d.requestTickets(request)
+		same(t, "tried again by one who does not see the place", d.ticket(requested[0].TicketID).Project, "open/y")
 		next++
 
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			return tx.PutTicketSetting(ctx, model.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
 		})
 		for name, x := range map[string]struct {
-			ask  ticket.Request
-			want string
+			request ticket.Request
+			want    string
 		}{
 			"the project of Jira that is set": {ticket.Request{Globs: globs}, "SEC"},
 			"that one, named":                 {ticket.Request{Globs: globs, Connection: "jira", Project: "SEC"}, "SEC"},
@@ -91,7 +91,7 @@ func TestRestrictedCallerRequestsTicketsInItsProjects(t *testing.T) {
 			"another one, unbound":            {ticket.Request{Project: "HR"}, "HR"},
 			"back to its own connection":      {ticket.Request{Globs: globs, Connection: "gitea"}, "open/y"},
 		} {
-			same(t, name, place(x.ask), x.want)
+			same(t, name, projectOf(x.request), x.want)
 		}
 	})
 }
@@ -103,11 +103,11 @@ func TestTicketLinksRespectCallerAccess(t *testing.T) {
 		d := newTenant(t, s)
 		c, jira := d.connection("gitea"), d.jira("jira")
 		var own model.Project
-		for _, r := range d.tell(c, told("1", "acme/own"), told("2", "acme/hidden"), told("3", "acme/unused"), told("4", "acme/own-once"), told("5", "acme/mine")) {
+		for _, r := range d.saveRepositories(c, hostRepository("1", "acme/own"), hostRepository("2", "acme/hidden"), hostRepository("3", "acme/unused"), hostRepository("4", "acme/own-once"), hostRepository("5", "acme/mine")) {
 			if r.FullName == "acme/unused" {
 				continue
 			}
-			p := d.take(r)
+			p := d.assignProject(r)
 			switch r.FullName {
 			case "acme/own":
 				own = p

@@ -85,7 +85,7 @@ func TestTicketsOutliveProjectsAndConnections(t *testing.T) {
 		first, second := d.project("acme/one"), d.project("acme/two")
 		f, g := d.written(d.findings(first, 2, nil)), d.written(d.findings(second, 1, nil))
 		c := d.connection("gitea")
-		d.take(d.tell(c, told("1", "acme/one"))[0])
+		d.assignProject(d.saveRepositories(c, hostRepository("1", "acme/one"))[0])
 		linked := d.link("https://git.example/acme/one/issues/5", append(slices.Clone(f), g...)...)
 		same(t, "its connection", linked.Ticket.ConnectionID, c.ID)
 		same(t, "what the second project's finding tells", d.shown(g[0].LineageID).LinkedIssueIDs, []int64{g[0].ID})
@@ -174,14 +174,14 @@ func TestTicketProjectSelection(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		c := d.connection("gitea")
-		public := told("2", "acme/public")
-		private := told("1", "acme/private")
+		public := hostRepository("2", "acme/public")
+		private := hostRepository("1", "acme/private")
 		private.Private = true
-		now := d.tell(c, private, public, told("3", "acme/unused"))
+		now := d.saveRepositories(c, private, public, hostRepository("3", "acme/unused"))
 		byName := map[string]model.Project{}
 		for _, r := range now {
 			if r.FullName != "acme/unused" {
-				byName[r.FullName] = d.take(r)
+				byName[r.FullName] = d.assignProject(r)
 			}
 		}
 		none := d.project("acme/unhosted")
@@ -212,15 +212,15 @@ func TestTicketProjectSelection(t *testing.T) {
 		if made.State != model.TicketRequested || made.Project != "acme/private" || made.ConnectionID != c.ID || made.Marker == "" || d.shown(own[0].LineageID) != nil {
 			t.Errorf("what was asked for is %+v", made)
 		}
-		again := d.requestTickets(ticket.Request{Findings: own})
-		if len(again.Skipped) != 3 || len(again.Requested) != 0 {
-			t.Errorf("asked again: %+v", again)
+		repeated := d.requestTickets(ticket.Request{Findings: own})
+		if len(repeated.Skipped) != 3 || len(repeated.Requested) != 0 {
+			t.Errorf("asked again: %+v", repeated)
 		}
 		made.State, made.Problem = model.TicketFailed, "the host is down"
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTicket(ctx, made) })
-		again = d.requestTickets(ticket.Request{Findings: own, Group: true})
-		if len(again.Skipped) != 1 || len(again.Requested) != 1 || again.Requested[0].TicketID != made.ID {
-			t.Errorf("asked again for one that failed: %+v", again)
+		repeated = d.requestTickets(ticket.Request{Findings: own, Group: true})
+		if len(repeated.Skipped) != 1 || len(repeated.Requested) != 1 || repeated.Requested[0].TicketID != made.ID {
+			t.Errorf("asked again for one that failed: %+v", repeated)
 		}
 		if now := d.ticket(made.ID); now.State != model.TicketRequested || now.Problem != "" || now.Marker != made.Marker {
 			t.Errorf("then it is %+v, before %+v", now, made)
@@ -269,9 +269,9 @@ func (d tenant) ticketJobs(s *store.Store) (n int) {
 func TestFailedTicketsAreRequestedAgainOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		private := told("1", "acme/private")
+		private := hostRepository("1", "acme/private")
 		private.Private = true
-		p := d.take(d.tell(d.connection("gitea"), private)[0])
+		p := d.assignProject(d.saveRepositories(d.connection("gitea"), private)[0])
 		f := d.written(d.findings(p, 6, func(_ int, w *model.FindingWrite) { w.RuleName = "rule" }))
 		ids := func(groups []ticket.Group) (out []int64) {
 			for _, g := range groups {
@@ -290,8 +290,8 @@ func TestFailedTicketsAreRequestedAgainOnce(t *testing.T) {
 			first := d.requestTickets(ticket.Request{Findings: c.findings, Group: c.group})
 			same(t, name+": jobs", d.ticketJobs(s), c.want)
 			d.fail(first.Requested...)
-			again := d.requestTickets(ticket.Request{Findings: c.findings, Group: !c.group})
-			same(t, name+": tickets", ids(again.Requested), ids(first.Requested))
+			repeated := d.requestTickets(ticket.Request{Findings: c.findings, Group: !c.group})
+			same(t, name+": tickets", ids(repeated.Requested), ids(first.Requested))
 			same(t, name+": jobs of the second time", d.ticketJobs(s), c.want)
 		}
 		d.link(sec1, f...)
@@ -309,25 +309,25 @@ func TestFailedTicketsAreRequestedAgainOnce(t *testing.T) {
 func TestRetriedTicketRetainsItsTracker(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
-		private := told("1", "acme/private")
+		private := hostRepository("1", "acme/private")
 		private.Private = true
 		own := d.connection("gitea")
-		p := d.take(d.tell(own, private)[0])
+		p := d.assignProject(d.saveRepositories(own, private)[0])
 		jira := d.jira("jira")
 		set := func(s model.TicketSetting) {
 			d.update(func(ctx context.Context, tx *store.Tx) error { return tx.PutTicketSetting(ctx, s) })
 		}
 		set(model.TicketSetting{ConnectionID: jira.ID, Project: "SEC"})
 		r := ticket.Request{Findings: d.written(d.findings(p, 1, nil))}
-		asked := d.requestTickets(r).Requested[0]
-		first := d.ticket(asked.TicketID)
+		requested := d.requestTickets(r).Requested[0]
+		first := d.ticket(requested.TicketID)
 		set(model.TicketSetting{})
-		d.fail(asked)
+		d.fail(requested)
 		d.requestTickets(r)
 		if now := d.ticket(first.ID); now.ConnectionID != jira.ID || now.Project != "SEC" || now.Marker != first.Marker || now.State != model.TicketRequested {
 			t.Errorf("tried again it is %+v", now)
 		}
-		d.fail(asked)
+		d.fail(requested)
 		named := r
 		named.Connection = "gitea"
 		d.requestTickets(named)
@@ -336,10 +336,10 @@ func TestRetriedTicketRetainsItsTracker(t *testing.T) {
 			t.Errorf("in another place it is %+v", elsewhere)
 		}
 		named.Connection, named.Project = "jira", "SEC"
-		d.fail(asked)
+		d.fail(requested)
 		d.requestTickets(named)
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteConnection(ctx, jira.ID) })
-		d.fail(asked)
+		d.fail(requested)
 		d.requestTickets(r)
 		if now := d.ticket(first.ID); now.ConnectionID != own.ID || now.Project != "acme/private" {
 			t.Errorf("without its connection it is %+v", now)
@@ -356,9 +356,9 @@ func TestLinkToLaterConnectedTracker(t *testing.T) {
 		first := d.link(address, f...).Ticket
 		same(t, "its connection before", first.ConnectionID, int64(0))
 		c := d.connection("gitea")
-		d.take(d.tell(c, told("1", "acme/one"))[0])
-		again := d.link(address, f...).Ticket
-		same(t, "linked again", []any{again.ID, again.ConnectionID, again.State}, []any{first.ID, c.ID, model.TicketUnknown})
-		same(t, "as it is kept", d.ticket(first.ID), again)
+		d.assignProject(d.saveRepositories(c, hostRepository("1", "acme/one"))[0])
+		relinked := d.link(address, f...).Ticket
+		same(t, "linked again", []any{relinked.ID, relinked.ConnectionID, relinked.State}, []any{first.ID, c.ID, model.TicketUnknown})
+		same(t, "as it is kept", d.ticket(first.ID), relinked)
 	})
 }

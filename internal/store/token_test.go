@@ -82,9 +82,9 @@ func TestTokenIDsAreUnique(t *testing.T) {
 			same(t, "the id of one", got, first)
 			return err
 		})
-		for _, again := range []struct{ id, hash string }{{"a", "new"}, {"new", "other"}} {
+		for _, duplicate := range []struct{ id, hash string }{{"a", "new"}, {"new", "other"}} {
 			err := s.Update(t.Context(), d.ID, storetest.Actor, func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.CreateToken(ctx, model.Token{PublicID: again.id, Name: "n"}, []byte(again.hash))
+				_, err := tx.CreateToken(ctx, model.Token{PublicID: duplicate.id, Name: "n"}, []byte(duplicate.hash))
 				return err
 			})
 			fails(t, "an id or a hash again", err, model.ErrConflict)
@@ -104,8 +104,8 @@ func TestTokenIsRevokedOnce(t *testing.T) {
 		}
 		trail := len(events(t, s, d))
 		update(t, s, d, revoke)
-		again, err := s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("ci"))
-		same(t, "revoked again", again, got)
+		reloaded, err := s.TokenByHash(t.Context(), d.ID, storetest.TokenHash("ci"))
+		same(t, "revoked again", reloaded, got)
 		same(t, "events of revoking it again", len(events(t, s, d))-trail, 0)
 		if err != nil {
 			t.Error(err)
@@ -150,9 +150,9 @@ func TestAuditTrailOmitsTokenHashes(t *testing.T) {
 		var actions []string
 		for _, e := range events(t, s, d) {
 			actions = append(actions, e.Action)
-			said := e.Before + e.After + e.Subject
-			if strings.Contains(said, hex.EncodeToString(hash)) || bytes.Contains([]byte(said), hash) {
-				t.Errorf("%s shows the hash: %s", e.Action, said)
+			details := e.Before + e.After + e.Subject
+			if strings.Contains(details, hex.EncodeToString(hash)) || bytes.Contains([]byte(details), hash) {
+				t.Errorf("%s shows the hash: %s", e.Action, details)
 			}
 		}
 		same(t, "the last actions", actions[len(actions)-2:], []string{"token.create", "token.revoke"})

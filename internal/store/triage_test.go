@@ -42,8 +42,8 @@ func TestTriageHistory(t *testing.T) {
 			same(t, "trail", trail, []model.TriageEvent{events[0], events[2]})
 			return err
 		})
-		again := []model.TriageEvent{{LineageID: writes[0].LineageID, At: at, By: by, Before: fixing, After: fixing, Note: "again"}}
-		d.silently("the same triage again", func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTriage(ctx, again) })
+		repeated := []model.TriageEvent{{LineageID: writes[0].LineageID, At: at, By: by, Before: fixing, After: fixing, Note: "again"}}
+		d.silently("the same triage again", func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTriage(ctx, repeated) })
 		gone := []model.TriageEvent{{LineageID: writes[0].LineageID, After: ignored}, {LineageID: 1 << 40, After: ignored}}
 		fails(t, "a lineage that is not there", s.Update(t.Context(), d.id, by, func(ctx context.Context, tx *store.Tx) error {
 			return tx.UpdateTriage(ctx, gone)
@@ -139,10 +139,10 @@ func TestFeedContainsIgnoredTime(t *testing.T) {
 		fed("before any decision", "")
 		decide(untriaged, ignored, 1)
 		fed("ignored", stop(1)+"-")
-		again := triage(model.TriageIgnored, 2)
-		decide(ignored, again, 2)
+		changed := triage(model.TriageIgnored, 2)
+		decide(ignored, changed, 2)
 		fed("ignored for another reason", stop(1)+"-")
-		decide(again, triage(model.TriageReopened, 4), 4)
+		decide(changed, triage(model.TriageReopened, 4), 4)
 		fed("reopened", stop(1)+"-"+stop(4)+" ")
 		decide(triage(model.TriageReopened, 4), triage(model.TriageFixing, 5), 5)
 		fed("taken on", stop(1)+"-"+stop(4)+" ")

@@ -196,10 +196,10 @@ func TestBrokenConnectionIsUnavailable(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	clock := storetest.NewClock().Now
 	for _, c := range []struct {
-		what   string
-		config store.Config
-		says   string
-		hides  string
+		what    string
+		config  store.Config
+		message string
+		hides   string
 	}{
 		{"no clock", store.Config{Dir: t.TempDir()}, "clock", ""},
 		{"nowhere", store.Config{Clock: clock}, "data folder", ""},
@@ -207,8 +207,8 @@ func TestOpenErrors(t *testing.T) {
 		{"no server", store.Config{Clock: clock, DatabaseURL: "postgres://user:hunter2@/db?host=" + t.TempDir()}, "connect to PostgreSQL", "hunter2"},
 	} {
 		_, err := store.Open(t.Context(), c.config)
-		if err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: got %v, want it to say %q", c.what, err, c.says)
+		if err == nil || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%s: got %v, want it to say %q", c.what, err, c.message)
 		}
 		if c.hides != "" && err != nil && strings.Contains(err.Error(), c.hides) {
 			t.Errorf("%s: the error shows the password: %v", c.what, err)

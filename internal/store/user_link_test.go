@@ -70,8 +70,8 @@ func TestAResetLinkStaysWithinItsDeployments(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d, other := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)
 		ada := addUser(t, s, d, "ada", model.RoleViewer)
-		ask := model.UserLink{Kind: model.LinkReset, UserID: ada.ID, Within: []int64{d.ID}}
-		l := link(t, s, ask, "code")
+		request := model.UserLink{Kind: model.LinkReset, UserID: ada.ID, Within: []int64{d.ID}}
+		l := link(t, s, request, "code")
 		update(t, s, d, func(ctx context.Context, tx *store.Tx) error { return tx.SetRole(ctx, ada.ID, model.RoleTriager) })
 		if _, _, err := s.Link(t.Context(), model.LinkReset, storetest.TokenHash("code")); err != nil {
 			t.Errorf("another role in the same deployment ends the link: %v", err)
@@ -80,14 +80,14 @@ func TestAResetLinkStaysWithinItsDeployments(t *testing.T) {
 		_, _, err := s.Link(t.Context(), model.LinkReset, storetest.TokenHash("code"))
 		fails(t, "the link after a role elsewhere", err, model.ErrNotFound)
 		fails(t, "the open link", s.UseResetLink(t.Context(), l, "evil", false), model.ErrNotFound)
-		ask.ExpiresAt = storetest.Epoch.Add(time.Hour)
-		fails(t, "a new link", s.CreateLink(t.Context(), ask, storetest.TokenHash("again"), storetest.Actor), model.ErrConflict)
-		ask.Within = []int64{d.ID, other.ID}
-		if err := s.CreateLink(t.Context(), ask, storetest.TokenHash("again"), storetest.Actor); err != nil {
+		request.ExpiresAt = storetest.Epoch.Add(time.Hour)
+		fails(t, "a new link", s.CreateLink(t.Context(), request, storetest.TokenHash("again"), storetest.Actor), model.ErrConflict)
+		request.Within = []int64{d.ID, other.ID}
+		if err := s.CreateLink(t.Context(), request, storetest.TokenHash("again"), storetest.Actor); err != nil {
 			t.Errorf("an admin of both: %v", err)
 		}
-		ask.Within = nil
-		if err := s.CreateLink(t.Context(), ask, storetest.TokenHash("cli"), storetest.Actor); err != nil {
+		request.Within = nil
+		if err := s.CreateLink(t.Context(), request, storetest.TokenHash("cli"), storetest.Actor); err != nil {
 			t.Errorf("the server operator: %v", err)
 		}
 	})
@@ -127,14 +127,14 @@ func TestProvisionAppliesProviderRoles(t *testing.T) {
 		d, noise := storetest.Deployment(t, s), deployment(t, s, storetest.Noise)
 		addUser(t, s, d, "ada", model.RoleAdmin)
 		who := model.UserIdentity{Issuer: "https://id.example", Subject: "s-1"}
-		u, kept, err := s.Provision(t.Context(), who, model.User{Name: "ada", DisplayName: "Ada"}, map[int64]model.Role{d.ID: model.RoleTriager, noise.ID: model.RoleViewer})
-		if err != nil || len(kept) != 0 || u.Name != "ada-2" {
-			t.Fatalf("the first time it is %v, kept %v, %v: an account that exists is not to be handed over", u, kept, err)
+		u, retained, err := s.Provision(t.Context(), who, model.User{Name: "ada", DisplayName: "Ada"}, map[int64]model.Role{d.ID: model.RoleTriager, noise.ID: model.RoleViewer})
+		if err != nil || len(retained) != 0 || u.Name != "ada-2" {
+			t.Fatalf("the first time it is %v, kept %v, %v: an account that exists is not to be handed over", u, retained, err)
 		}
 		signIn(t, s, u, "cookie")
-		again, _, err := s.Provision(t.Context(), who, model.User{Name: "other"}, map[int64]model.Role{d.ID: model.RoleTriager, noise.ID: model.RoleViewer})
-		if err != nil || again.ID != u.ID || !hasSession(t, s, "cookie") {
-			t.Errorf("with the same roles it is %v, %v, or the session ended", again, err)
+		repeated, _, err := s.Provision(t.Context(), who, model.User{Name: "other"}, map[int64]model.Role{d.ID: model.RoleTriager, noise.ID: model.RoleViewer})
+		if err != nil || repeated.ID != u.ID || !hasSession(t, s, "cookie") {
+			t.Errorf("with the same roles it is %v, %v, or the session ended", repeated, err)
 		}
 		if _, _, err := s.Provision(t.Context(), who, model.User{}, map[int64]model.Role{d.ID: model.RoleAdmin}); err != nil || !hasSession(t, s, "cookie") {
 			t.Errorf("with other roles: %v, or the session ended", err)
@@ -163,8 +163,8 @@ func TestProvisionPreservesLastAdmin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, kept, err := s.Provision(t.Context(), who, model.User{}, map[int64]model.Role{d.ID: model.RoleViewer})
-		same(t, "deployments that keep their last admin", kept, []string{d.Slug})
+		_, retained, err := s.Provision(t.Context(), who, model.User{}, map[int64]model.Role{d.ID: model.RoleViewer})
+		same(t, "deployments that keep their last admin", retained, []string{d.Slug})
 		if role, roleErr := s.UserRole(t.Context(), d.ID, u.ID); err != nil || roleErr != nil || role != model.RoleAdmin {
 			t.Errorf("the last admin became %v, %v, %v", role, err, roleErr)
 		}

@@ -130,10 +130,10 @@ func TestSignInsAreAudited(t *testing.T) {
 		}
 		hash := hex.EncodeToString(storetest.TokenHash("cookie"))
 		for _, e := range append(events(t, s, d), server...) {
-			said := e.Before + e.After + e.Subject
+			details := e.Before + e.After + e.Subject
 			for _, secret := range []string{hash, "cookie", "hash-of", "mallory", "xxx"} {
-				if strings.Contains(said, secret) {
-					t.Errorf("%s shows %s: %s", e.Action, secret, said)
+				if strings.Contains(details, secret) {
+					t.Errorf("%s shows %s: %s", e.Action, secret, details)
 				}
 			}
 		}

@@ -158,7 +158,7 @@ func TestDisableUserRevokesAllAccess(t *testing.T) {
 			t.Fatal(err)
 		}
 		mine := addToken(t, s, d, model.Token{PublicID: "p1", Name: "bens", UserID: ben.ID})
-		there := addToken(t, s, noise, model.Token{PublicID: "p2", Name: "bens-too", UserID: ben.ID})
+		foreign := addToken(t, s, noise, model.Token{PublicID: "p2", Name: "bens-too", UserID: ben.ID})
 		others := addToken(t, s, d, model.Token{PublicID: "p3", Name: "robot"})
 		signIn(t, s, ben, "cookie")
 		link(t, s, model.UserLink{Kind: model.LinkReset, UserID: ben.ID}, "code")
@@ -176,7 +176,7 @@ func TestDisableUserRevokesAllAccess(t *testing.T) {
 			token   model.Token
 			name    string
 			revoked bool
-		}{{mine, "bens", true}, {there, "bens-too", true}, {others, "robot", false}} {
+		}{{mine, "bens", true}, {foreign, "bens-too", true}, {others, "robot", false}} {
 			got, err := s.TokenByHash(t.Context(), c.token.DeploymentID, storetest.TokenHash(c.name))
 			if err != nil || got.RevokedAt.IsZero() == c.revoked {
 				t.Errorf("token %s was revoked at %v, %v", c.name, got.RevokedAt, err)

@@ -70,7 +70,7 @@ func TestProposalsOfAProjectAreBounded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		p, other := d.project("acme/payments"), d.project("acme/shop")
-		theirs := d.putVEX(proposal(other, "urn:theirs", vexStatement("", model.VEXFixed)))
+		foreign := d.putVEX(proposal(other, "urn:theirs", vexStatement("", model.VEXFixed)))
 		first := proposal(p, "urn:0", vexStatement("", model.VEXFixed))
 		first.Version = 1 << 60
 		d.putVEX(first)
@@ -88,7 +88,7 @@ func TestProposalsOfAProjectAreBounded(t *testing.T) {
 		same(t, "one more", []any{r.Outcome, len(r.Dropped)}, []any{model.VEXProposed, 1})
 		list := d.proposals()
 		same(t, "then", []any{len(list), list[0].ID, list[1].Target, list[len(list)-1].Target},
-			[]any{model.MaxVEXProposals + 1, theirs.Document.ID, "urn:1", "urn:late"})
+			[]any{model.MaxVEXProposals + 1, foreign.Document.ID, "urn:1", "urn:late"})
 
 		many := make([]model.VEXStatement, model.MaxVEXProposedStatements)
 		for i := range many {
@@ -173,8 +173,8 @@ func TestProposalStatementsAreDecidedIndividually(t *testing.T) {
 		branch := sent
 		branch.Ref = "refs/heads/topic"
 		same(t, "by a branch", d.putVEX(branch).Outcome, model.VEXSame)
-		again := proposal(p, "urn:b", two)
-		same(t, "what was refused in another document", d.putVEX(again).Outcome, model.VEXRefused)
+		repeated := proposal(p, "urn:b", two)
+		same(t, "what was refused in another document", d.putVEX(repeated).Outcome, model.VEXRefused)
 		list := events(t, s, model.Deployment{ID: d.id})
 		var actions []string
 		for _, e := range list[len(list)-6:] {
@@ -225,11 +225,11 @@ func TestProposalsOfADeploymentAreBounded(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			take := model.MaxVEXProposals - 1
-			if n == take { // the second project has the most
-				take, most = take+1, p
+			count := model.MaxVEXProposals - 1
+			if n == count { // the second project has the most
+				count, most = count+1, p
 			}
-			for range min(take, model.MaxAllVEXProposals-n) {
+			for range min(count, model.MaxAllVEXProposals-n) {
 				n++
 				doc := proposal(p, fmt.Sprint("urn:", n), vexStatement("", model.VEXFixed))
 				doc.ReceivedAt = tx.Now()

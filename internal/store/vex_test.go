@@ -51,13 +51,13 @@ func TestVEXDocumentsSetTriageAndAreSuperseded(t *testing.T) {
 		before := d.version()
 		first := vexOf("urn:a", model.VEXNotAffected, "1")
 		first.Version, first.IssuedAt = 2, storetest.Epoch.Add(-time.Hour)
-		held := d.putVEX(first)
-		same(t, "outcome", []any{held.Outcome, held.Statements, held.Changed}, []any{model.VEXActive, 1, 1})
-		by := model.Actor{Kind: "vex", ID: fmt.Sprint(held.Document.ID)}
+		receipt := d.putVEX(first)
+		same(t, "outcome", []any{receipt.Outcome, receipt.Statements, receipt.Changed}, []any{model.VEXActive, 1, 1})
+		by := model.Actor{Kind: "vex", ID: fmt.Sprint(receipt.Document.ID)}
 		same(t, "the version it names, and no other", d.states(w), []string{"ignored", "untriaged"})
 		same(t, "triage", d.triageOf(w[0].LineageID), model.Triage{
 			State: model.TriageIgnored, Reason: model.NoTriageReason, Comment: "not_affected: looked at",
-			At: held.Document.ReceivedAt, By: by, Automatic: true,
+			At: receipt.Document.ReceivedAt, By: by, Automatic: true,
 		})
 		same(t, "fed", feedOf(d, before).lineageIDs(), []int64{w[0].LineageID})
 		d.silently("the same again", func(ctx context.Context, tx *store.Tx) error {
@@ -78,10 +78,10 @@ func TestVEXDocumentsSetTriageAndAreSuperseded(t *testing.T) {
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			list, _, err := tx.ExceptionPage(ctx, store.ExceptionQuery{State: model.ExceptionActive, Kind: model.ExceptionOfDocument, Limit: 10})
 			same(t, "held", len(list), 1)
-			same(t, "it", []any{list[0].ID, list[0].Document.Version, list[0].Statements}, []any{held.Document.ID, int64(3), 1})
+			same(t, "it", []any{list[0].ID, list[0].Document.Version, list[0].Statements}, []any{receipt.Document.ID, int64(3), 1})
 			decides, err3 := tx.CountByException(ctx, list...)
 			d.check(err3)
-			same(t, "what it decides", decides, map[int64]int{held.Document.ID: 2})
+			same(t, "what it decides", decides, map[int64]int{receipt.Document.ID: 2})
 			trail, err2 := tx.TriageTrail(ctx, w[0].LineageID)
 			d.check(err2)
 			same(t, "the trail names the document", []any{trail[0].By, trail[0].Note},
@@ -99,9 +99,9 @@ func TestRemovedVEXDocumentReopensFindings(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		w := d.vulnerable(d.project("acme/payments"), 1)
-		held := d.putVEX(vexOf("urn:a", model.VEXFixed, ""))
+		receipt := d.putVEX(vexOf("urn:a", model.VEXFixed, ""))
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			_, changed, err := exceptions.Remove(ctx, tx, held.Document.ID)
+			_, changed, err := exceptions.Remove(ctx, tx, receipt.Document.ID)
 			same(t, "reopened", len(changed), 1)
 			return err
 		})
@@ -158,10 +158,10 @@ func TestVEXMatchesVulnerabilityAliases(t *testing.T) {
 			return err
 		})
 		same(t, "state", d.states(w), []string{"ignored"})
-		again := d.vulnerable(d.project("acme/shop"), 1)
+		later := d.vulnerable(d.project("acme/shop"), 1)
 		d.update(func(ctx context.Context, tx *store.Tx) error {
-			return exceptions.Reevaluate(ctx, tx, []int64{again[0].LineageID})
+			return exceptions.Reevaluate(ctx, tx, []int64{later[0].LineageID})
 		})
-		same(t, "what comes later", d.states(again), []string{"ignored"})
+		same(t, "what comes later", d.states(later), []string{"ignored"})
 	})
 }

@@ -82,12 +82,12 @@ func modelDecision(w *world, r Request, t model.Triage) model.Triage {
 	if r.Assign != nil {
 		assignee = *r.Assign
 	}
-	asked := t.State == r.State && t.Reason == r.Reason && t.Automatic == r.Automatic && t.Comment == comment && t.Assignee == assignee && t.Until.Equal(r.Until)
+	unchanged := t.State == r.State && t.Reason == r.Reason && t.Automatic == r.Automatic && t.Comment == comment && t.Assignee == assignee && t.Until.Equal(r.Until)
 	switch {
 	case r.State == 0:
 		t.Comment, t.Assignee = comment, assignee
 		return t
-	case asked: // already in the requested state
+	case unchanged: // already in the requested state
 		return t
 	}
 	return model.Triage{State: r.State, Reason: r.Reason, Comment: comment, At: w.now, By: w.actor, Automatic: r.Automatic, Until: r.Until, Assignee: assignee}

@@ -47,9 +47,9 @@ func TestUndoRestoresFormerStates(t *testing.T) {
 	if last := w.trail[len(w.trail)-1]; last.By != w.actor || last.After != former[2] {
 		t.Errorf("the trail ends with %+v", last)
 	}
-	again, err := Undo(t.Context(), w, decision)
-	if err != nil || len(again.Restored) != 0 || len(again.Skipped) != 3 {
-		t.Errorf("undone again: %+v, %v", again, err)
+	second, err := Undo(t.Context(), w, decision)
+	if err != nil || len(second.Restored) != 0 || len(second.Skipped) != 3 {
+		t.Errorf("undone again: %+v, %v", second, err)
 	}
 }
 

@@ -71,13 +71,13 @@ func describeFindings(t *testing.T, st *store.Store, d model.Deployment) (list [
 			return err
 		}
 		subjects, err := tx.Subjects(ctx, refs)
-		places, oldest := map[string]string{}, map[int64]string{}
+		descriptions, oldest := map[string]string{}, map[int64]string{}
 		for i, at := range refs {
 			for _, s := range subjects[i] {
 				id := fmt.Sprint(s.FindingID)
-				places[id] = fmt.Sprint(at.ProjectID-refs[0].ProjectID, " ", at.Ref, " ", s.Rule, " ", s.Package, " ", s.Version)
+				descriptions[id] = fmt.Sprint(at.ProjectID-refs[0].ProjectID, " ", at.Ref, " ", s.Rule, " ", s.Package, " ", s.Version)
 				if oldest[s.LineageID] == "" {
-					oldest[s.LineageID] = places[id]
+					oldest[s.LineageID] = descriptions[id]
 				}
 			}
 		}
@@ -85,11 +85,11 @@ func describeFindings(t *testing.T, st *store.Store, d model.Deployment) (list [
 			f, failed := tx.Finding(ctx, s.FindingID)
 			history, failedToo := tx.History(ctx, s.FindingID)
 			err = errors.Join(err, failed, failedToo)
-			line := fmt.Sprintln(places[fmt.Sprint(s.FindingID)], "of", oldest[s.LineageID], s.State, f.Severity, f.Lineage.Triage.State, encodedEPSS(f.Lineage))
+			line := fmt.Sprintln(descriptions[fmt.Sprint(s.FindingID)], "of", oldest[s.LineageID], s.State, f.Severity, f.Lineage.Triage.State, encodedEPSS(f.Lineage))
 			for _, h := range history {
 				detail := findingIDs.ReplaceAllStringFunc(h.Detail, func(text string) string {
 					part := findingIDs.FindStringSubmatch(text)
-					return part[1] + places[part[2]]
+					return part[1] + descriptions[part[2]]
 				})
 				line += fmt.Sprintln("  ", h.Kind, detail)
 			}

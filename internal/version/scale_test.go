@@ -18,14 +18,14 @@ func TestScaleAgreesWithCompare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := OrderOf(rapid.SampledFrom(ecosystems).Draw(t, "ecosystem"))
 		on := rapid.SliceOfN(text, 0, 8).Draw(t, "on the scale")
-		place := o.Scale(on)
+		rank := o.Scale(on)
 		for _, a := range append(on, text.Draw(t, "another")) {
-			at, ok := place(a)
+			at, ok := rank(a)
 			if ok != o.IsVersion(a) {
 				t.Fatalf("%q has a place: %v", a, ok)
 			}
 			for _, b := range on {
-				if with, both := place(b); ok && both && cmp.Compare(at, with) != o.Compare(a, b) {
+				if with, both := rank(b); ok && both && cmp.Compare(at, with) != o.Compare(a, b) {
 					t.Fatalf("%q is at %d, %q at %d, but they compare %d", a, at, b, with, o.Compare(a, b))
 				}
 			}
@@ -64,8 +64,8 @@ func TestScaleParsesEachVersionOnce(t *testing.T) {
 			t.Errorf("%d comparisons of %d distinct versions, more than %d", comparisons, distinct, most)
 		}
 		for i, v := range versions {
-			if place, ok := s.rank(v); !ok || place != 2*(i*7919%distinct)+1 {
-				t.Fatalf("%s is at %d, %v", v, place, ok)
+			if position, ok := s.rank(v); !ok || position != 2*(i*7919%distinct)+1 {
+				t.Fatalf("%s is at %d, %v", v, position, ok)
 			}
 		}
 		if parses != distinct {

@@ -79,26 +79,26 @@ func TestVEXDoesNotChangeInventory(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.publish(t, record{id: "GHSA-1", aliases: []string{"CVE-2021-23337"}, name: "lodash", fixed: "4.17.21", severity: "HIGH"})
 		s.depend(t, "main", "4.17.20")
-		held := func() (list []string) {
+		dependencies := func() (list []string) {
 			page := post[api.ListDependenciesResponse](t, s, "dependencies", object{"pageSize": 100})
 			for _, d := range page.Dependencies {
 				list = append(list, d.Name+" "+d.LockfilePath)
 			}
 			return list
 		}
-		before := held()
+		before := dependencies()
 		if len(before) != 2 {
 			t.Fatalf("stored: %v", before)
 		}
-		const said = `"vulnerabilities":[{"id":"CVE-2021-23337","analysis":{"state":"not_affected","justification":"code_not_reachable"},"affects":[{"ref":%q}]}]`
+		const vulnerabilities = `"vulnerabilities":[{"id":"CVE-2021-23337","analysis":{"state":"not_affected","justification":"code_not_reachable"},"affects":[{"ref":%q}]}]`
 		for name, doc := range map[string]string{
-			"no components":      `{"bomFormat":"CycloneDX","specVersion":"1.6",` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
-			"an empty list":      `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[],` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
-			"only its own":       `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[{"type":"library","bom-ref":"l","name":"lodash","version":"4.17.20","purl":"pkg:npm/lodash@4.17.20"}],` + fmt.Sprintf(said, "l") + `}`,
-			"written by Redoubt": `{"bomFormat":"CycloneDX","specVersion":"1.6","metadata":{"tools":{"components":[{"type":"application","name":"redoubt"}]}},` + fmt.Sprintf(said, "pkg:npm/lodash@4.17.20") + `}`,
+			"no components":      `{"bomFormat":"CycloneDX","specVersion":"1.6",` + fmt.Sprintf(vulnerabilities, "pkg:npm/lodash@4.17.20") + `}`,
+			"an empty list":      `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[],` + fmt.Sprintf(vulnerabilities, "pkg:npm/lodash@4.17.20") + `}`,
+			"only its own":       `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[{"type":"library","bom-ref":"l","name":"lodash","version":"4.17.20","purl":"pkg:npm/lodash@4.17.20"}],` + fmt.Sprintf(vulnerabilities, "l") + `}`,
+			"written by Redoubt": `{"bomFormat":"CycloneDX","specVersion":"1.6","metadata":{"tools":{"components":[{"type":"application","name":"redoubt"}]}},` + fmt.Sprintf(vulnerabilities, "pkg:npm/lodash@4.17.20") + `}`,
 		} {
 			answer := s.importBill(t, "main", []byte(doc))
-			if diff := cmp.Diff(before, held()); diff != "" {
+			if diff := cmp.Diff(before, dependencies()); diff != "" {
 				t.Errorf("%s (-before +after):\n%s", name, diff)
 			}
 			for _, i := range answer.Imports {

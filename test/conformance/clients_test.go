@@ -40,11 +40,11 @@ func (w *world) hostedToken(t *testing.T) string {
 // same compares the JSON of the data that a client read with that of the existing data.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
-	there, read := inJSON(t, want), inJSON(t, got)
-	if list, ok := there.([]any); !ok || len(list) == 0 {
+	expected, read := inJSON(t, want), inJSON(t, got)
+	if list, ok := expected.([]any); !ok || len(list) == 0 {
 		t.Errorf("%s: there is nothing to read", what)
 	}
-	if diff := cmp.Diff(there, read); diff != "" {
+	if diff := cmp.Diff(expected, read); diff != "" {
 		t.Errorf("%s: the stored rows differ from the response (-stored +response):\n%.4000s", what, diff)
 	}
 }

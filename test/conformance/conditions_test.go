@@ -160,9 +160,9 @@ func TestRecordedScansUseTheirOwnLockfiles(t *testing.T) {
 		}
 		upload("main", "c0", good, time.Time{})
 		for name, c := range map[string]struct {
-			then, now, again string
-			late             bool
-			want             []string
+			then, now, repeated string
+			late                bool
+			want                []string
 		}{
 			"vulnerable before":               {bad, good, bad, false, []string{"lodash 4.17.20 block"}},
 			"vulnerable later":                {good, bad, good, false, nil},
@@ -178,7 +178,7 @@ func TestRecordedScansUseTheirOwnLockfiles(t *testing.T) {
 				if c.late {
 					commit, start = "c3", storetest.Epoch.Add(-time.Hour)
 				}
-				got := upload(ref, commit, c.again, start)
+				got := upload(ref, commit, c.repeated, start)
 				if outcome := got.Imports[0].Outcome; outcome != "superseded" && outcome != "late" {
 					t.Fatalf("the scan is %q", outcome)
 				}

@@ -14,8 +14,8 @@ import (
 	"github.com/redoubt/redoubt/internal/store"
 )
 
-// copyWays are the kinds of reports about the contents of files, with their sources.
-var copyWays = map[string]struct {
+// copyKinds are the kinds of reports about the contents of files, with their sources.
+var copyKinds = map[string]struct {
 	source string
 	send   func(t *testing.T, s *site, ref string, paths ...string)
 }{
@@ -98,20 +98,20 @@ func (s *site) decisions(t *testing.T, source, ref string, among []string) (map[
 // secret, a vulnerable package and a lockfile, all ignored, and then reports them at both
 // locations. The history of the copy records its origin if it was known before.
 func TestCopyDoesNotInheritTriage(t *testing.T) {
-	for name, way := range copyWays {
+	for name, kind := range copyKinds {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, s *site) {
 				a, b := "a/shop/package-lock.json", "b/shop/package-lock.json"
 				s.publish(t, record{id: "GHSA-1", name: "lodash", fixed: "4.17.21", severity: "HIGH"})
 				expect := func(when, ref string, want map[string]string) map[string]model.Finding {
 					t.Helper()
-					got, found := s.decisions(t, way.source, ref, []string{a, b})
+					got, found := s.decisions(t, kind.source, ref, []string{a, b})
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Errorf("%s, %s (-want +got):\n%s", when, ref, diff)
 					}
 					return found
 				}
-				way.send(t, s, "main", a)
+				kind.send(t, s, "main", a)
 				found := expect("first", "main", map[string]string{a: "untriaged"})
 				err := s.store.Update(t.Context(), s.deployment.ID, model.Actor{Kind: "user", ID: "1"}, func(ctx context.Context, tx *store.Tx) error {
 					return tx.UpdateTriage(ctx, []model.TriageEvent{{LineageID: found[a].LineageID, At: tx.Now(), After: model.Triage{State: model.TriageIgnored}}})
@@ -119,16 +119,16 @@ func TestCopyDoesNotInheritTriage(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				way.send(t, s, "dev", a)
+				kind.send(t, s, "dev", a)
 				expect("as main", "dev", map[string]string{a: "ignored"})
-				way.send(t, s, "dev", b)
+				kind.send(t, s, "dev", b)
 				expect("moved", "dev", map[string]string{b: "ignored"})
-				for _, again := range []string{"moved and back", "again"} {
-					way.send(t, s, "dev", a, b)
-					found = expect(again, "dev", map[string]string{a: "ignored", b: "untriaged"})
+				for _, step := range []string{"moved and back", "again"} {
+					kind.send(t, s, "dev", a, b)
+					found = expect(step, "dev", map[string]string{a: "ignored", b: "untriaged"})
 				}
 				s.checkCopyOf(t, found[b].ID, found[a].ID)
-				way.send(t, s, "main", a, b)
+				kind.send(t, s, "main", a, b)
 				expect("merged", "main", map[string]string{a: "ignored", b: "untriaged"})
 			})
 		})
@@ -140,17 +140,17 @@ func (s *site) checkCopyOf(t *testing.T, id, of int64) {
 	t.Helper()
 	err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		events, err := tx.History(ctx, id)
-		var told []int64
+		var originals []int64
 		for _, e := range events {
 			var detail struct {
 				FindingID int64 `json:"finding_id"`
 			}
 			if e.Kind == model.EventCopied && json.Unmarshal([]byte(e.Detail), &detail) == nil {
-				told = append(told, detail.FindingID)
+				originals = append(originals, detail.FindingID)
 			}
 		}
-		if !slices.Equal(told, []int64{of}) {
-			t.Errorf("finding %d is listed as a copy of %v, want %d", id, told, of)
+		if !slices.Equal(originals, []int64{of}) {
+			t.Errorf("finding %d is listed as a copy of %v, want %d", id, originals, of)
 		}
 		return err
 	})

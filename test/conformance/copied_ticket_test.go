@@ -12,18 +12,18 @@ import (
 // TestTicketExcludesCopies checks that a ticket remains linked to a finding that moves. A copy at the
 // old location must not be linked.
 func TestTicketExcludesCopies(t *testing.T) {
-	for name, way := range copyWays {
+	for name, kind := range copyKinds {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, s *site) {
 				a, b := "a/shop/package-lock.json", "b/shop/package-lock.json"
 				s.publish(t, record{id: "GHSA-1", name: "lodash", fixed: "4.17.21", severity: "HIGH"})
-				way.send(t, s, "main", a)
-				way.send(t, s, "dev", a)
-				way.send(t, s, "dev", b)
-				_, moved := s.decisions(t, way.source, "dev", []string{a, b})
+				kind.send(t, s, "main", a)
+				kind.send(t, s, "dev", a)
+				kind.send(t, s, "dev", b)
+				_, moved := s.decisions(t, kind.source, "dev", []string{a, b})
 				post[api.LinkTicketResponse](t, s, "tickets/link", map[string]any{"ticket_url": "https://t.example/browse/SEC-1", "issue_ids": []int64{moved[b].ID}})
-				way.send(t, s, "dev", a, b)
-				_, found := s.decisions(t, way.source, "dev", []string{a, b})
+				kind.send(t, s, "dev", a, b)
+				_, found := s.decisions(t, kind.source, "dev", []string{a, b})
 				if found[a].LineageID == found[b].LineageID {
 					t.Fatal("there is no copy")
 				}

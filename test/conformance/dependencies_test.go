@@ -22,8 +22,8 @@ func (w *world) dependencies(t testing.TB, f api.DependencyFilter, size ...int64
 
 // dependencyCase is a filter with the condition that it must implement.
 type dependencyCase struct {
-	filter api.DependencyFilter
-	keeps  func(d api.Dependency) bool
+	filter  api.DependencyFilter
+	matches func(d api.Dependency) bool
 }
 
 func (w *world) dependencyCases() map[string]dependencyCase {
@@ -74,7 +74,7 @@ func testDependencies(t *testing.T, w *world) {
 		t.Fatalf("%d dependencies, or one that is on no primary branch", len(rows))
 	}
 	for name, c := range w.dependencyCases() {
-		want := filterSlice(rows, c.keeps)
+		want := filterSlice(rows, c.matches)
 		if diff := cmp.Diff(want, append([]api.Dependency{}, w.dependencies(t, c.filter)...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

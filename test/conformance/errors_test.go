@@ -83,9 +83,9 @@ func testBodies(t *testing.T, w *world) {
 
 // testRequestIDs checks that a valid request id of the client is used, and others are replaced.
 func testRequestIDs(t *testing.T, w *world) {
-	for sent, keep := range map[string]bool{"mine-1.2_3": true, strings.Repeat("x", 129): false, "a b": false, "a\"b": false, "": false} {
+	for sent, preserved := range map[string]bool{"mine-1.2_3": true, strings.Repeat("x", 129): false, "a b": false, "a\"b": false, "": false} {
 		a := w.send(t, request{method: "GET", path: "projects", header: map[string]string{"X-Request-Id": sent}})
-		if got := a.header.Get("X-Request-Id"); (got == sent) != keep || got == "" {
+		if got := a.header.Get("X-Request-Id"); (got == sent) != preserved || got == "" {
 			t.Errorf("id %q is returned as %q", sent, got)
 		}
 	}
@@ -119,23 +119,23 @@ func TestBodySizeLimits(t *testing.T) {
 func TestRateLimit(t *testing.T) {
 	s := newSite(t, "sqlite", apihttp.Limits{Rate: 1, Burst: 3})
 	other := s.newToken(t, model.Token{Name: "other", Scopes: []model.Scope{model.ScopeWebAPI}})
-	ask := func(token string) answer { return s.send(t, request{method: "GET", path: "projects", token: token}) }
+	sendWith := func(token string) answer { return s.send(t, request{method: "GET", path: "projects", token: token}) }
 	for left := 2; left >= 0; left-- {
-		a := ask("")
+		a := sendWith("")
 		if a.status != 200 || a.header.Get("RateLimit-Remaining") != string(rune('0'+left)) || a.header.Get("RateLimit-Limit") == "" || a.header.Get("RateLimit-Reset") == "" {
 			t.Errorf("with %d left: %d, %v", left, a.status, a.header)
 		}
 	}
-	a := ask("")
+	a := sendWith("")
 	refused(t, a, 429, api.CodeRateLimited)
 	if a.header.Get("Retry-After") != "1" || a.header.Get("RateLimit-Remaining") != "0" {
 		t.Errorf("over the rate: %v", a.header)
 	}
-	if a := ask(other); a.status != 200 {
+	if a := sendWith(other); a.status != 200 {
 		t.Errorf("another token is refused: %s", a.body)
 	}
 	s.clock.Advance(time.Second)
-	if a := ask(""); a.status != 200 {
+	if a := sendWith(""); a.status != 200 {
 		t.Errorf("a second later: %s", a.body)
 	}
 }

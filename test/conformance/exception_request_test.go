@@ -13,13 +13,13 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// askedProjects counts the projects that newFinding creates.
-var askedProjects atomic.Int64
+// createdProjects counts the projects that newFinding creates.
+var createdProjects atomic.Int64
 
 // newFinding creates an open finding in a new project.
 func (s *site) newFinding(t testing.TB) int64 {
 	t.Helper()
-	name := fmt.Sprint("acme/asked-", askedProjects.Add(1))
+	name := fmt.Sprint("acme/asked-", createdProjects.Add(1))
 	w := &world{site: s, rules: map[string]scanRule{}}
 	s.upload(t, name, "main", "full", semgrepReport(w.matches(1, 0, 1)...))
 	list := get[api.ListFindingsResponse](t, s, "findings", url.Values{"issue_type": {"sast"}, "repos": {name}})
@@ -40,9 +40,9 @@ func exceptionRequestWrites(t testing.TB, w *world, writes map[string]keyedWrite
 	request := func(i int, verb string, body, other any) keyedWrite {
 		return keyedWrite{request{method: "POST", path: "exceptions/" + w.newExceptionRequest(t, code[i].ID)["exceptionId"] + "/" + verb, body: body}, other}
 	}
-	ask := func(i int) object { return object{"issue_ids": []int64{code[i].ID}, "reason": "only tests"} }
+	requestBody := func(i int) object { return object{"issue_ids": []int64{code[i].ID}, "reason": "only tests"} }
 	maps.Copy(writes, map[string]keyedWrite{
-		"requestException":  {exceptionRequest(ask(3)), ask(4)},
+		"requestException":  {exceptionRequest(requestBody(3)), requestBody(4)},
 		"approveException":  request(5, "approve", object{"forever": true}, object{"until": "2999-01-31"}),
 		"refuseException":   request(6, "refuse", object{"answer": "no"}, object{"answer": "never"}),
 		"withdrawException": request(7, "withdraw", nil, nil),
@@ -60,14 +60,14 @@ func TestExceptionRequestsByAPI(t *testing.T) {
 		code := smallSite(t, s)
 		viewer, triager, other := s.as(t, "dev", model.RoleViewer), s.as(t, "sec", model.RoleTriager), s.as(t, "eve", model.RoleViewer)
 		last := s.clock.Now().UTC().AddDate(0, 0, 30).Format(time.DateOnly)
-		ask := object{"issue_ids": []int64{code[0].ID, code[1].ID}, "reason": "only our tests call it", "until": last, "triage_reason": "false_positive"}
-		r := post[api.ExceptionChangeResponse](t, viewer, "exceptions/requests", ask).Exception
+		requestBody := object{"issue_ids": []int64{code[0].ID, code[1].ID}, "reason": "only our tests call it", "until": last, "triage_reason": "false_positive"}
+		r := post[api.ExceptionChangeResponse](t, viewer, "exceptions/requests", requestBody).Exception
 		if r.State != "requested" || r.Project != "acme/payments" || len(r.IssueIDs) != 2 || r.Until == nil || r.DecidedAt != nil || r.CreatedBy != "token:dev" {
 			t.Errorf("requested: %+v", r)
 		}
 		at := "exceptions/" + fmt.Sprint(r.ID)
-		refused(t, viewer.send(t, exceptionRequest(ask)), 409, api.CodeConflict)
-		refused(t, other.send(t, exceptionRequest(ask)), 409, api.CodeConflict)
+		refused(t, viewer.send(t, exceptionRequest(requestBody)), 409, api.CodeConflict)
+		refused(t, other.send(t, exceptionRequest(requestBody)), 409, api.CodeConflict)
 		refused(t, viewer.send(t, request{method: "POST", path: at + "/approve", body: object{}}), 403, api.CodePermissionDenied)
 		refused(t, viewer.send(t, request{method: "POST", path: at + "/refuse", body: object{"answer": "x"}}), 403, api.CodePermissionDenied)
 		refused(t, other.send(t, request{method: "POST", path: at + "/withdraw"}), 400, api.CodeInvalidArgument)

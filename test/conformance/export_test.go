@@ -51,14 +51,14 @@ func testExport(t *testing.T, w *world) {
 
 // testExportedSecrets checks the filters that only secrets have.
 func testExportedSecrets(t *testing.T, w *world) {
-	for query, keeps := range map[string]func(secretRow) bool{
+	for query, matches := range map[string]func(secretRow) bool{
 		"":                                 func(secretRow) bool { return true },
 		"validation_state=confirmed_valid": func(f secretRow) bool { return f.ValidationState == "confirmed_valid" },
 		"status=open,fixed":                func(f secretRow) bool { return f.Status == "open" || f.Status == "fixed" },
 		"secret_types=" + deref(w.secrets[0].SecretType): func(f secretRow) bool { return deref(f.SecretType) == deref(w.secrets[0].SecretType) },
 	} {
 		var want []int64
-		for _, f := range filterSlice(w.secrets, keeps) {
+		for _, f := range filterSlice(w.secrets, matches) {
 			want = append(want, f.ID)
 		}
 		got := w.exportedIDs(t, "", "jsonl", "issue_type=secrets&"+query)

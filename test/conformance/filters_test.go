@@ -14,9 +14,9 @@ import (
 
 // filter is a parameter, some of its values, and the condition that a value must implement.
 type filter[R any] struct {
-	param  string
-	values []string
-	keeps  func(w *world, row R, value string) bool
+	param   string
+	values  []string
+	matches func(w *world, row R, value string) bool
 }
 
 // choice is a set of filters with one value each.
@@ -34,11 +34,11 @@ func (c choice[R]) query(issueType string) api.FindingsQuery {
 	return q
 }
 
-// keeps applies the choice to a row: alternatives within a parameter, all parameters combined.
-func (c choice[R]) keeps(w *world, row R) bool {
+// matches applies the choice to a row: alternatives within a parameter, all parameters combined.
+func (c choice[R]) matches(w *world, row R) bool {
 	passed := map[string]bool{}
 	for _, one := range c {
-		passed[one.param] = passed[one.param] || one.keeps(w, row, one.value)
+		passed[one.param] = passed[one.param] || one.matches(w, row, one.value)
 	}
 	for _, ok := range passed {
 		if !ok {

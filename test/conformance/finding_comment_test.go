@@ -70,12 +70,12 @@ func TestFindingCommentsByAPI(t *testing.T) {
 			t.Errorf("withdrawn by an administrator: %+v", gone)
 		}
 		post[api.FindingCommentResponse](t, other, on, object{"text": "third"})
-		told := []string{}
+		events := []string{}
 		for _, e := range get[api.FindingHistoryResponse](t, s, "findings/"+fmt.Sprint(code[0].ID)+"/history").Events[1:] {
-			told = append(told, e.Kind+" "+e.By.Name+" "+e.Note)
+			events = append(events, e.Kind+" "+e.By.Name+" "+e.Note)
 		}
-		if want := []string{"commented dev ", "commented eve ", "comment_withdrawn dev ", "comment_withdrawn chief ", "commented eve third"}; !slices.Equal(told, want) {
-			t.Errorf("the history shows %q, want %q", told, want)
+		if want := []string{"commented dev ", "commented eve ", "comment_withdrawn dev ", "comment_withdrawn chief ", "commented eve third"}; !slices.Equal(events, want) {
+			t.Errorf("the history shows %q, want %q", events, want)
 		}
 	})
 }
@@ -88,10 +88,10 @@ func TestIdempotencyKeyStoresNoCommentText(t *testing.T) {
 		add := keyedWrite{request: request{method: "POST", path: on, body: object{"text": "the key is hunter2"}}}
 		made := read[api.FindingCommentResponse](t, s.send(t, add.with("a-comment"))).Comment
 		post[api.FindingCommentResponse](t, s, on+"/"+itoa(made.ID)+"/withdraw", object{})
-		again := s.send(t, add.with("a-comment"))
-		told := read[api.FindingCommentResponse](t, again).Comment
-		if again.header.Get("Idempotency-Replayed") != "true" || told.ID != made.ID || told.Text != "" || told.WithdrawnAt == nil {
-			t.Errorf("answered again: %s", again.body)
+		repeated := s.send(t, add.with("a-comment"))
+		comment := read[api.FindingCommentResponse](t, repeated).Comment
+		if repeated.header.Get("Idempotency-Replayed") != "true" || comment.ID != made.ID || comment.Text != "" || comment.WithdrawnAt == nil {
+			t.Errorf("answered again: %s", repeated.body)
 		}
 		if list := get[api.ListFindingCommentsResponse](t, s, on, nil).Comments; len(list) != 1 {
 			t.Errorf("there are %+v", list)

@@ -59,7 +59,7 @@ func (l listing[R]) testFilters(t *testing.T, w *world) {
 func (l listing[R]) check(t *testing.T, w *world, c choice[R]) int {
 	t.Helper()
 	q := c.query(l.issueType)
-	want := filterSlice(l.rows, func(r R) bool { return c.keeps(w, r) })
+	want := filterSlice(l.rows, func(r R) bool { return c.matches(w, r) })
 	l.same(t, w, q, want)
 	q.Dedup = true
 	one := l.representatives(w, q.Ref)
@@ -89,7 +89,7 @@ func (l listing[R]) representatives(w *world, ref string) map[int64]bool {
 	chosen := map[string]*api.FindingCore{}
 	for _, row := range l.rows { // newest first
 		f := l.core(row)
-		if ref != "" && !(filter[R]{keeps: refFilter(l)}).keeps(w, row, ref) {
+		if ref != "" && !(filter[R]{matches: refFilter(l)}).matches(w, row, ref) {
 			continue
 		}
 		primary := w.project(f.Repository.Name).PrimaryBranch
@@ -105,7 +105,7 @@ func (l listing[R]) representatives(w *world, ref string) map[int64]bool {
 }
 
 func refFilter[R any](l listing[R]) func(*world, R, string) bool {
-	return l.filters[slices.IndexFunc(l.filters, func(f filter[R]) bool { return f.param == "ref" })].keeps
+	return l.filters[slices.IndexFunc(l.filters, func(f filter[R]) bool { return f.param == "ref" })].matches
 }
 
 // lineage returns the identity of a finding. No finding of the world moves, so its project and

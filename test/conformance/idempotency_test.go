@@ -117,8 +117,8 @@ func TestRepeatedIdempotencyKey(t *testing.T) {
 				t.Fatalf("%s returns %d: %s", id, first.status, first.body)
 			}
 			before := s.trace(t)
-			for _, again := range []*site{s, s.another(t)} {
-				second := again.send(t, k.with("key-"+id))
+			for _, server := range []*site{s, s.another(t)} {
+				second := server.send(t, k.with("key-"+id))
 				if second.status != 200 || !bytes.Equal(first.body, second.body) || second.header.Get("Idempotency-Replayed") != "true" || second.header.Get("ETag") != first.header.Get("ETag") {
 					t.Errorf("%s returns %s, and the second time %d %v %s", id, first.body, second.status, second.header, second.body)
 				}
@@ -139,9 +139,9 @@ func TestRepeatedIdempotencyKey(t *testing.T) {
 		// A key expires after a day.
 		s.clock.Advance(model.AnswerRetention + time.Second)
 		before := s.trace(t)
-		again := s.send(t, writes["createProject"].with("key-createProject"))
-		if after := s.trace(t); again.status != 200 || again.header.Get("Idempotency-Replayed") != "" || after == before {
-			t.Errorf("after a day: %d %v, %s then %s", again.status, again.header, before, after)
+		repeated := s.send(t, writes["createProject"].with("key-createProject"))
+		if after := s.trace(t); repeated.status != 200 || repeated.header.Get("Idempotency-Replayed") != "" || after == before {
+			t.Errorf("after a day: %d %v, %s then %s", repeated.status, repeated.header, before, after)
 		}
 	})
 }

@@ -31,9 +31,9 @@ func testIdentical(t *testing.T, w *world) {
 	outcome("with another address", "applied", linked+"2", a)
 	outcome("the first", "applied", query, a)
 	rows := w.allCode(t)
-	again := outcome("the same bytes", "repeat", query, a)
-	if again.Unchanged != 12 || again.New+again.Changed+again.Closed+len(again.Items) != 0 {
-		t.Errorf("the same bytes: %+v", again)
+	repeated := outcome("the same bytes", "repeat", query, a)
+	if repeated.Unchanged != 12 || repeated.New+repeated.Changed+repeated.Closed+len(repeated.Items) != 0 {
+		t.Errorf("the same bytes: %+v", repeated)
 	}
 	outcome("the same once more", "repeat", query, a)
 	outcome("of another commit", "applied", query+"&commit=c1", a) // the first upload had no commit

@@ -150,10 +150,10 @@ func TestImageScanDoesNotFixOtherImages(t *testing.T) {
 			if len(s.placed(t)) < 3 {
 				t.Fatalf("findings: %q", after)
 			}
-			places := strings.Join(after, "\n")
-			for _, place := range []string{" openssl reg:5000/api\n", " lodash reg:5000/api:/app/package-lock.json\n", " openssl reg:5000/worker"} {
-				if !strings.Contains(places+"\n", place) {
-					t.Errorf("%v: no finding at %q:\n%s", fields, place, places)
+			locations := strings.Join(after, "\n")
+			for _, location := range []string{" openssl reg:5000/api\n", " lodash reg:5000/api:/app/package-lock.json\n", " openssl reg:5000/worker"} {
+				if !strings.Contains(locations+"\n", location) {
+					t.Errorf("%v: no finding at %q:\n%s", fields, location, locations)
 				}
 			}
 			for _, image := range []string{"api", "worker"} { // both become empty
@@ -249,13 +249,13 @@ func TestFileSystemScansAffectOnlyTheirSource(t *testing.T) {
 // not remove the SBOM of an image. The command redoubt ci sends such lists.
 func TestCheckoutInventoryPreservesImageSBOM(t *testing.T) {
 	lock := file{"package-lock.json", []byte(`{"lockfileVersion":3,"packages":{"":{"name":"shop"},"node_modules/a":{"version":"1.0.0"}}}`)}
-	whole := map[string]string{"whole": "true", "full": "false", "commit": "1"}
+	fields := map[string]string{"whole": "true", "full": "false", "commit": "1"}
 	for name, bom := range map[string]func(string, ...imagePackage) []byte{"JSON": bomOfImage, "XML": bomOfImageXML} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, s *site) {
 				s.importFiles(t, nil, file{"image.json", bom("reg:5000/api:1", opensslInImage, lodashInImage)})
 				s.importFiles(t, nil, file{"old/package-lock.json", lock.text})
-				changes := s.importFiles(t, whole, lock).Imports[0].Changes
+				changes := s.importFiles(t, fields, lock).Imports[0].Changes
 				wants(t, "dropped", changes.LockfilesDropped, "old/package-lock.json")
 				if changes.Removed != 1 {
 					t.Errorf("%d dependencies are removed, want that of the lockfile", changes.Removed)

@@ -57,8 +57,8 @@ func testImportGate(t *testing.T, w *world) {
 	if !got.Blocked || len(got.Blocking) != 1 || !strings.Contains(got.Reason, two[1].path) || got.Blocking[0].Change != "new" || got.Blocking[0].FindingID == 0 {
 		t.Fatalf("a branch with one more: %+v", got)
 	}
-	if again := w.gated(t, topic, semgrepReport(two...)); !again.Blocked || again.Blocking[0].Change != "unchanged" || again.Blocking[0].FindingID != got.Blocking[0].FindingID {
-		t.Errorf("the same again: %+v", again)
+	if repeated := w.gated(t, topic, semgrepReport(two...)); !repeated.Blocked || repeated.Blocking[0].Change != "unchanged" || repeated.Blocking[0].FindingID != got.Blocking[0].FindingID {
+		t.Errorf("the same again: %+v", repeated)
 	}
 	if got := w.gated(t, "project=acme/gate-new&ref=main&full=true", semgrepReport(two...)); got.Blocked {
 		t.Errorf("the first scan of a primary branch: %+v", got)

@@ -81,9 +81,9 @@ func testRepeatedImport(t *testing.T, w *world) {
 		t.Errorf("first: %+v", first)
 	}
 	rows := w.allCode(t)
-	again := w.imported(t, query, text)
-	if again.Outcome != "repeat" || again.Unchanged != 12 || again.New+again.Changed+again.Closed != 0 || again.ScanID == first.ScanID {
-		t.Errorf("again: %+v", again)
+	repeated := w.imported(t, query, text)
+	if repeated.Outcome != "repeat" || repeated.Unchanged != 12 || repeated.New+repeated.Changed+repeated.Closed != 0 || repeated.ScanID == first.ScanID {
+		t.Errorf("again: %+v", repeated)
 	}
 	if diff := cmp.Diff(rows, w.allCode(t)); diff != "" {
 		t.Errorf("the repeat changed (-before +after):\n%s", diff)
@@ -131,9 +131,9 @@ func testUploadEncodings(t *testing.T, w *world) {
 	}
 	body, contentType = form(t, nil, file{"a.json", text}, file{"b.sarif", sarifReport("bandit", w.matches(3, 0, 1)...)}, file{"go.mod", []byte("module a.example/b\n\nrequire x.example/y v1.2.3\n")})
 	out := read[api.ImportResponse](t, w.importing(t, "project=way/several&ref=main", body, "Content-Type", contentType, "Content-Encoding", "identity"))
-	var said []string
+	var outcomes []string
 	for _, i := range out.Imports {
-		said = append(said, fmt.Sprint(i.Source, " ", i.New, " ", i.Changes.Added))
+		outcomes = append(outcomes, fmt.Sprint(i.Source, " ", i.New, " ", i.Changes.Added))
 	}
 	elsewhere := w.matches(3, 0, 2)
 	elsewhere[0].path = "file:///builds/acme/" + elsewhere[0].path
@@ -144,7 +144,7 @@ func testUploadEncodings(t *testing.T, w *world) {
 		}
 	}
 	if len(out.Imports) != 3 || out.Imports[0].New != 5 || out.Imports[1].New != 1 || out.Imports[2].Changes.Added != 1 {
-		t.Errorf("three files: %v", said)
+		t.Errorf("three files: %v", outcomes)
 	}
 }
 

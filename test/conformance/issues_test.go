@@ -27,7 +27,7 @@ func testIssues(t *testing.T, w *world) {
 		issueType string
 		filter    object
 		rows      []api.FindingCore
-		keeps     func(api.FindingCore) bool
+		matches   func(api.FindingCore) bool
 	}{
 		{"ISSUE_TYPE_SAST", object{}, code, func(api.FindingCore) bool { return true }},
 		{"ISSUE_TYPE_SCA", object{}, supply, func(api.FindingCore) bool { return true }},
@@ -44,7 +44,7 @@ func testIssues(t *testing.T, w *world) {
 			return f.Ref == "refs/heads/main" || f.Ref == "refs/heads/feature/x"
 		}},
 	} {
-		want := filterSlice(c.rows, c.keeps)
+		want := filterSlice(c.rows, c.matches)
 		slices.SortFunc(want, newestFirst)
 		all := post[api.SearchIssuesResponse](t, w.site, path, object{"deploymentId": itoa(w.deployment.ID), "issueType": c.issueType, "filter": c.filter, "limit": 1000})
 		if all.HasMore || all.Total != int64(len(want)) {
@@ -89,15 +89,15 @@ func testVulns(t *testing.T, w *world) {
 		byID[itoa(f.ID)] = f
 	}
 	for _, c := range []struct {
-		body  object
-		keeps func(supplyRow) bool
+		body    object
+		matches func(supplyRow) bool
 	}{
 		{object{}, func(supplyRow) bool { return true }},
 		{object{"exposure": []string{"REACHABLE", "UNKNOWN_EXPOSURE"}}, func(f supplyRow) bool { return f.Reachability == "reachable" || f.Reachability == "unknown" }},
 		{object{"severities": []string{"HIGH"}, "statuses": []string{"NEW"}}, func(f supplyRow) bool { return f.Severity == "high" && f.Status == "open" }},
 		{object{"refs": []string{"_default"}, "statuses": []string{"IGNORED", "FIXED", "TRIAGED", "IN_PROGRESS"}}, func(f supplyRow) bool { return f.Status != "open" && w.isPrimary(f.Repository.Name, f.Ref) }},
 	} {
-		want := len(filterSlice(w.supply, c.keeps))
+		want := len(filterSlice(w.supply, c.matches))
 		seen := map[string]bool{}
 		for cursor, pages := any(nil), 0; ; pages++ {
 			body := object{"pageSize": 7, "cursor": cursor}
@@ -108,7 +108,7 @@ func testVulns(t *testing.T, w *world) {
 			got := post[api.ListVulnsResponse](t, w.site, "ssc-vulns", body)
 			for _, v := range got.Vulns {
 				f, known := byID[v.GroupKey]
-				if seen[v.GroupKey] || !known || !c.keeps(f) {
+				if seen[v.GroupKey] || !known || !c.matches(f) {
 					t.Errorf("%v: %+v, a second time: %t", c.body, v, seen[v.GroupKey])
 				}
 				seen[v.GroupKey] = true

@@ -16,12 +16,12 @@ func TestOpenAPIPassesLinter(t *testing.T) {
 	if tools == "" {
 		t.Skip("REDOUBT_TEST_GENERATORS names no folder with redocly's linter: run make setup, which installs it into .cache/generators, and make test")
 	}
-	says := func(document string) string {
+	lint := func(document string) string {
 		return string(run(t, exec.CommandContext(t.Context(), "node", "testdata/lint/lint.cjs", filepath.Join(tools, "node_modules"), document)))
 	}
 	const published = "../../api/openapi.json"
-	if said := says(published); said != "" {
-		t.Errorf("the linter printed:\n%s", said)
+	if output := lint(published); output != "" {
+		t.Errorf("the linter printed:\n%s", output)
 	}
 	text, err := os.ReadFile(published)
 	if err != nil {
@@ -32,7 +32,7 @@ func TestOpenAPIPassesLinter(t *testing.T) {
 	if err := os.WriteFile(broken, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said := says(broken); !strings.Contains(said, "operation-operationId-unique") {
-		t.Errorf("for a duplicate operation ID the linter prints %q", said)
+	if output := lint(broken); !strings.Contains(output, "operation-operationId-unique") {
+		t.Errorf("for a duplicate operation ID the linter prints %q", output)
 	}
 }

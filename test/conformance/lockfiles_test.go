@@ -64,7 +64,7 @@ func packageLock(packages ...pkg) []byte {
 	entries := object{"": object{"name": "app", "version": "1.0.0", "dependencies": object{packages[0].name: "*"}}}
 	for i, p := range packages {
 		at := "node_modules/" + p.name
-		if _, taken := entries[at]; taken {
+		if _, exists := entries[at]; exists {
 			at = fmt.Sprintf("node_modules/holder%d/node_modules/%s", i, p.name)
 		}
 		entries[at] = object{"version": p.version, "license": p.license, "resolved": "https://registry.npmjs.org/" + p.name + ".tgz"}

@@ -72,9 +72,9 @@ func TestConnectionsByAPI(t *testing.T) {
 			if hooked.Repositories != 2 || !strings.Contains(hooked.Problem, "acme/web-shop") {
 				t.Errorf("webhooks: %+v", hooked)
 			}
-			again := s.send(t, keyedWrite{request: request{method: "POST", path: at + "/webhooks"}}.with("hooks"))
-			if again.status != 200 || again.header.Get("Idempotency-Replayed") != "" {
-				t.Errorf("an item that the host rejected is stored: %v %s", again.header, again.body)
+			repeated := s.send(t, keyedWrite{request: request{method: "POST", path: at + "/webhooks"}}.with("hooks"))
+			if repeated.status != 200 || repeated.header.Get("Idempotency-Replayed") != "" {
+				t.Errorf("an item that the host rejected is stored: %v %s", repeated.header, repeated.body)
 			}
 		}
 		s.keeper.HookURL = ""
@@ -111,9 +111,9 @@ func TestBrokenConnectionShowsError(t *testing.T) {
 		}
 		tested := post[api.ConnectionResponse](t, s, fmt.Sprint("connections/", id, "/test"), nil).Connection
 		for range 2 {
-			again := s.send(t, keyedWrite{request: request{method: "POST", path: fmt.Sprint("connections/", id, "/test")}}.with("test"))
-			if again.status != 200 || again.header.Get("Idempotency-Replayed") != "" {
-				t.Errorf("an error is stored: %v %s", again.header, again.body)
+			repeated := s.send(t, keyedWrite{request: request{method: "POST", path: fmt.Sprint("connections/", id, "/test")}}.with("test"))
+			if repeated.status != 200 || repeated.header.Get("Idempotency-Replayed") != "" {
+				t.Errorf("an error is stored: %v %s", repeated.header, repeated.body)
 			}
 		}
 		listed := get[api.ListConnectionsResponse](t, s, "connections").Connections[0]
@@ -205,9 +205,9 @@ func TestRunsByAPI(t *testing.T) {
 		refused(t, a, 409, api.CodeConflict)
 		s.connect(t, "ours")
 		run := post[api.RunResponse](t, s, "runs", object{"project": "acme/payments"}).Run
-		again := post[api.RunResponse](t, s, "runs", object{"project": "acme/payments"}).Run
-		if run.State != "queued" || run.Cause != "manual" || run.Ref != "refs/heads/main" || again.ID != run.ID {
-			t.Errorf("%+v, again %+v", run, again)
+		repeated := post[api.RunResponse](t, s, "runs", object{"project": "acme/payments"}).Run
+		if run.State != "queued" || run.Cause != "manual" || run.Ref != "refs/heads/main" || repeated.ID != run.ID {
+			t.Errorf("%+v, again %+v", run, repeated)
 		}
 		topic := post[api.RunResponse](t, s, "runs", object{"project": "acme/payments", "ref": "topic"}).Run
 		invalid(t, s.send(t, request{method: "POST", path: "runs", body: object{"project": "acme/payments", "ref": "-x"}}), "body.ref")
@@ -348,14 +348,14 @@ func TestRunnersAreListed(t *testing.T) {
 func TestBoundTokenListsOnlyRunsOfItsProjects(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		post[api.ConnectionResponse](t, s, "connections", gitea("ours", "**"))
-		theirs := post[api.RunResponse](t, s, "runs", object{"project": "acme/payments"}).Run
+		foreign := post[api.RunResponse](t, s, "runs", object{"project": "acme/payments"}).Run
 		bound := s.newToken(t, model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"group/**"}})
 		own := read[api.RunResponse](t, s.send(t, request{method: "POST", path: "runs", body: object{"project": "group/tools"}, token: bound})).Run
 		list := read[api.ListRunsResponse](t, s.send(t, request{method: "GET", path: "runs", token: bound})).Runs
 		if len(list) != 1 || list[0].ID != own.ID {
 			t.Errorf("sees %+v", list)
 		}
-		for _, r := range []request{{method: "GET", path: fmt.Sprint("runs/", theirs.ID)}, {method: "POST", path: "runs", body: object{"project": "acme/payments"}}, {method: "GET", path: "connections"}} {
+		for _, r := range []request{{method: "GET", path: fmt.Sprint("runs/", foreign.ID)}, {method: "POST", path: "runs", body: object{"project": "acme/payments"}}, {method: "GET", path: "connections"}} {
 			r.token = bound
 			refused(t, s.send(t, r), 404, api.CodeNotFound)
 		}

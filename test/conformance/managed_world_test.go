@@ -81,14 +81,14 @@ func (h codeHost) User(_ context.Context, login string) (scm.Account, error) {
 	return scm.Account{ID: "5", Login: login}, h.refuses
 }
 
-func (h codeHost) Repositories(_ context.Context, take func([]model.Repository) error) error {
-	var told []model.Repository
+func (h codeHost) Repositories(_ context.Context, handle func([]model.Repository) error) error {
+	var repositories []model.Repository
 	for i, name := range []string{"acme/payments", "acme/web-shop", "group/tools", "other/archived"} {
-		told = append(told, model.Repository{
+		repositories = append(repositories, model.Repository{
 			HostID: fmt.Sprint(i + 1), FullName: name, DefaultBranch: "main", Archived: name == "other/archived", CloneURL: "https://git.example/" + name + ".git", WebURL: "https://git.example/" + name,
 		})
 	}
-	return errors.Join(h.refuses, take(told))
+	return errors.Join(h.refuses, handle(repositories))
 }
 
 // gitea returns the body for a connection to that host.

@@ -40,8 +40,8 @@ func matrix(t *testing.T, w *world, task string) map[string]probe {
 	scan := map[string]string{"scanId": all(t, w.api().Scans(t.Context(), w.deployment.Slug, api.SearchScansRequest{}))[0].ID}
 	ticket := map[string]string{"ticketId": fmt.Sprint(w.ticketOnly(t, w.code[0].ID))}
 	telling := w.sendTestNotification(t, "ours")
-	ruleOf := func(told map[string]string) map[string]string {
-		return map[string]string{"notificationRuleId": told["notificationRuleId"]}
+	ruleOf := func(ids map[string]string) map[string]string {
+		return map[string]string{"notificationRuleId": ids["notificationRuleId"]}
 	}
 	rule := ruleOf(telling)
 	saved := func(name string) map[string]string { return map[string]string{"savedViewId": w.savedView(t, name)} }
@@ -259,7 +259,7 @@ func (w *world) badTokens(t *testing.T) map[string]string {
 func testForeignIDs(t *testing.T, w *world) {
 	rival := &site{config: w.config, clock: w.clock, store: w.store, deployment: w.rival, url: w.url, client: w.client}
 	rival.token = rival.newToken(t, model.Token{Name: "foreign", Scopes: []model.Scope{model.ScopeWebAPI, model.ScopeCI}})
-	theirs := w.foreignPathValues(t, rival)
+	foreignValues := w.foreignPathValues(t, rival)
 	eachRoute(t, w, func(t *testing.T, r apihttp.Route, p probe) {
 		if r.Scope == httpx.Anyone {
 			return
@@ -289,7 +289,7 @@ func testForeignIDs(t *testing.T, w *world) {
 			}
 		}
 		for name := range p.ours {
-			for _, value := range theirs[name] {
+			for _, value := range foreignValues[name] {
 				if value == "single" && strings.HasSuffix(r.Pattern, "/tags") {
 					continue // single/tags is itself the name of a project
 				}
@@ -311,7 +311,7 @@ func (w *world) foreignPathValues(t *testing.T, rival *site) map[string][]string
 	post[api.ProjectResponse](t, rival, "projects", object{"name": "rival/own"})
 	rival.upload(t, "rival/own", "main", "full", semgrepReport())
 	rivalScan := all(t, rival.api().Scans(t.Context(), rival.deployment.Slug, api.SearchScansRequest{}))[0].ID
-	theirs := fmt.Sprint(rival.connect(t, "theirs").ID)
+	foreignConnection := fmt.Sprint(rival.connect(t, "theirs").ID)
 	policies := get[api.ListPoliciesResponse](t, rival, "policies").Policies
 	projects := get[api.ListProjectsResponse](t, rival, "projects").Projects
 	w.rivalProject = projects[0].ID
@@ -324,7 +324,7 @@ func (w *world) foreignPathValues(t *testing.T, rival *site) map[string][]string
 		"exceptionId":  {fmt.Sprint(rival.exceptionOnly(t)), rival.newExceptionRequest(t, rival.newFinding(t))["exceptionId"], rival.proposalOnly(t, "foreign"), "4000000000", "0", "x"},
 		"ticketId":     {fmt.Sprint(rival.ticketOnly(t, rival.anyFinding(t))), "4000000000", "0", "x"},
 		"scanId":       {rivalScan, "4000000000", "0", "01", "x", "99999999999999999999"},
-		"connectionId": {theirs, "4000000000", "0", "01", "x"},
+		"connectionId": {foreignConnection, "4000000000", "0", "01", "x"},
 		"runId":        {fmt.Sprint(rival.queueOf(t, "acme/payments", model.RunFull, "refs/heads/main").ID), "4000000000", "0", "x"},
 		"runnerId":     {fmt.Sprint(rival.runner(t, "theirs").ID), "4000000000", "0", "x"},
 

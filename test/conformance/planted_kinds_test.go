@@ -103,7 +103,7 @@ func newPlanter() *planter {
 }
 
 // next generates a credential for a place.
-func (p *planter) next(place string) string {
+func (p *planter) next(location string) string {
 	kind := credentialKinds[len(p.planted)%len(credentialKinds)]
 	part := kind.random(func(alphabet string, n int) string {
 		out := make([]byte, n)
@@ -112,7 +112,7 @@ func (p *planter) next(place string) string {
 		}
 		return string(out)
 	})
-	p.planted[part] = kind.name + " in " + place
+	p.planted[part] = kind.name + " in " + location
 	p.head[part[:headSize]] = part
 	return kind.before + part + kind.after
 }

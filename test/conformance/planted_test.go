@@ -37,7 +37,7 @@ type garden struct {
 	*site
 	*planter
 	scanners string // address of the API for scanners and runners
-	taken    int    // accepted documents
+	accepted int    // accepted documents
 	leaks    map[string]string
 }
 
@@ -84,8 +84,8 @@ func TestCredentialsAreNotStored(t *testing.T) {
 	g.failures()
 	g.people()
 	g.runner()
-	if len(g.planted) < 2000 || g.taken < 500 {
-		t.Fatalf("only %d were planted, and %d documents accepted", len(g.planted), g.taken)
+	if len(g.planted) < 2000 || g.accepted < 500 {
+		t.Fatalf("only %d were planted, and %d documents accepted", len(g.planted), g.accepted)
 	}
 	g.answers()
 	g.checkNoCredentials("the log", []byte(s.log.String()))
@@ -117,8 +117,8 @@ func (g *garden) checkNoCredentials(where string, text []byte) {
 }
 
 // plant adds a credential to a text: as a replacement, behind it, or in an address.
-func (g *garden) plant(place, text string) string {
-	credential := g.next(place)
+func (g *garden) plant(location, text string) string {
+	credential := g.next(location)
 	switch {
 	case len(g.planted)%3 == 0 && strings.Contains(text, ":"):
 		return text + "?vcs_url=" + url.QueryEscape(credential)
@@ -154,7 +154,7 @@ func (g *garden) accept(path string, body any, media string) {
 	a := g.send(g.T, request{method: "POST", path: path, body: body, header: map[string]string{"Content-Type": media}})
 	g.checkNoCredentials("the answer of "+path[:min(len(path), 20)], a.body)
 	if a.status == 200 {
-		g.taken++
+		g.accepted++
 	}
 }
 
@@ -181,7 +181,7 @@ func (g *garden) names() {
 }
 
 // line returns a credential without line ends.
-func (g *garden) line(place string) string { return strings.ReplaceAll(g.next(place), "\n", " ") }
+func (g *garden) line(location string) string { return strings.ReplaceAll(g.next(location), "\n", " ") }
 
 // serveScanners serves the API for scanners and runners on the site's database.
 func (g *garden) serveScanners() {
@@ -222,7 +222,7 @@ func (g *garden) post(path string, body any) []byte {
 	a := g.send(g.T, request{method: "POST", path: g.scanners + path, body: body})
 	g.checkNoCredentials("the answer of "+path, a.body)
 	if a.status == http.StatusOK {
-		g.taken++
+		g.accepted++
 	}
 	return a.body
 }
@@ -308,7 +308,7 @@ func (g *garden) failures() {
 // people plants credentials in user input.
 func (g *garden) people() {
 	code := smallSite(g.T, g.site)
-	say := func(path string, body object) {
+	submit := func(path string, body object) {
 		a := g.send(g.T, request{method: "POST", path: path, body: body})
 		g.checkNoCredentials("the answer of "+path, a.body)
 		if a.status >= 300 {
@@ -317,18 +317,18 @@ func (g *garden) people() {
 	}
 	for i := range credentialKinds {
 		finding, state := code[i%len(code)].ID, []string{"reviewing", "fixing"}[i/len(code)%2]
-		said := func(where string) string { return "it holds " + g.next(where) }
-		say(commentsOf(finding), object{"text": said("a comment")})
-		say("/api/v1/deployments/"+g.deployment.Slug+"/triage", object{
-			"issue_type": "sast", "issue_ids": []int64{finding}, "new_triage_state": state, "new_note": said("a note"),
+		newText := func(where string) string { return "it holds " + g.next(where) }
+		submit(commentsOf(finding), object{"text": newText("a comment")})
+		submit("/api/v1/deployments/"+g.deployment.Slug+"/triage", object{
+			"issue_type": "sast", "issue_ids": []int64{finding}, "new_triage_state": state, "new_note": newText("a note"),
 		})
-		exception := object{"target": fmt.Sprint("nothing-", i), "forever": true, "reason": said("the reason of an exception")}
-		say("exceptions", exception)
-		ask := object{"issue_ids": []int64{g.newFinding(g.T)}, "reason": said("the reason of a request")}
-		asked := g.send(g.T, exceptionRequest(ask))
-		g.checkNoCredentials("a request", asked.body)
-		id := read[api.ExceptionChangeResponse](g.T, asked).Exception.ID
-		say(fmt.Sprint("exceptions/", id, "/refuse"), object{"answer": said("an answer")})
+		exception := object{"target": fmt.Sprint("nothing-", i), "forever": true, "reason": newText("the reason of an exception")}
+		submit("exceptions", exception)
+		requestBody := object{"issue_ids": []int64{g.newFinding(g.T)}, "reason": newText("the reason of a request")}
+		response := g.send(g.T, exceptionRequest(requestBody))
+		g.checkNoCredentials("a request", response.body)
+		id := read[api.ExceptionChangeResponse](g.T, response).Exception.ID
+		submit(fmt.Sprint("exceptions/", id, "/refuse"), object{"answer": newText("an answer")})
 	}
 }
 
@@ -452,7 +452,7 @@ func TestNamesWithCredentialsStayDistinct(t *testing.T) {
 		for i, version := range []string{first, first, second} {
 			lock := fmt.Sprintf(`{"lockfileVersion":1,"dependencies":{"left":{"version":"1.0.0-%s"}}}`, version)
 			out := s.imported(t, "project=acme/versions&ref=main&filename=package-lock.json", []byte(lock))
-			if again := i == 1; (out.Changes.Added == 0) != again {
+			if repeated := i == 1; (out.Changes.Added == 0) != repeated {
 				t.Errorf("version %d: %+v", i, out.Changes)
 			}
 		}

@@ -87,8 +87,8 @@ func testPolicyPagination(t *testing.T, w *world) {
 		invalid(t, w.send(t, request{method: "GET", path: "policies/" + id + "?" + query}), bad)
 	}
 	first := get[api.ListPolicyRulesResponse](t, w.site, "policies/"+id+"?limit=1")
-	if again := get[api.ListPolicyRulesResponse](t, w.site, "policies/"+id+"?limit=1&cursor=0"); fmt.Sprint(again) != fmt.Sprint(first) {
-		t.Errorf("from cursor 0: %+v, want %+v", again, first)
+	if repeated := get[api.ListPolicyRulesResponse](t, w.site, "policies/"+id+"?limit=1&cursor=0"); fmt.Sprint(repeated) != fmt.Sprint(first) {
+		t.Errorf("from cursor 0: %+v, want %+v", repeated, first)
 	}
 	other := w.policyID(t, "PRODUCT_TYPE_SCA")
 	invalid(t, w.send(t, request{method: "GET", path: "policies/" + other + "?cursor=" + first.Cursor}), "query.cursor")
@@ -263,10 +263,10 @@ func TestRulesByAPI(t *testing.T) {
 		id := (&world{site: s}).policyID(t, "PRODUCT_TYPE_SAST")
 		path := "policies/" + id + "/rules"
 		made := post[api.AddPolicyRulesResponse](t, s, path, object{"text": ruleText("own", "$X.first"), "mode": "block"}).Rules
-		again, err := s.api().AddPolicyRules(t.Context(), s.deployment.Slug, id, api.AddPolicyRulesRequest{Text: ruleText("own", "$X.second")})
+		repeated, err := s.api().AddPolicyRules(t.Context(), s.deployment.Slug, id, api.AddPolicyRulesRequest{Text: ruleText("own", "$X.second")})
 		want := api.AddedRule{ID: made[0].ID, Path: "own", Mode: "block", Version: 2}
-		if err != nil || len(again.Rules) != 1 || again.Rules[0] != want || made[0].Version != 1 {
-			t.Errorf("added %+v, then %+v, %v", made, again, err)
+		if err != nil || len(repeated.Rules) != 1 || repeated.Rules[0] != want || made[0].Version != 1 {
+			t.Errorf("added %+v, then %+v, %v", made, repeated, err)
 		}
 		one, err := s.api().GetPolicyRule(t.Context(), s.deployment.Slug, id, made[0].ID)
 		if err != nil || one.Rule.Path != "own" || !one.Served || len(one.Versions) != 2 || !strings.Contains(one.Versions[0].Text, "pattern: $X.second") ||

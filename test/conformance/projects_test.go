@@ -95,8 +95,8 @@ func testTags(t *testing.T, s *site) {
 		if !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(c.want))) {
 			t.Errorf("tags %q become %q, want %q", c.sent, got, c.want)
 		}
-		if again := get[api.ProjectResponse](t, s, payments).Project.Tags; !slices.Equal(again, got) {
-			t.Errorf("tags read %q after %q was answered", again, got)
+		if stored := get[api.ProjectResponse](t, s, payments).Project.Tags; !slices.Equal(stored, got) {
+			t.Errorf("tags read %q after %q was answered", stored, got)
 		}
 	}
 	for _, sent := range []any{append(ten, "k"), strings.Repeat("x", 65), "a,b,c,d,e,f,g,h,i,j,k"} {

@@ -125,12 +125,12 @@ func (s *site) deleteDocument(t *testing.T) {
 	documents := func() []api.Exception {
 		return all(t, s.api().Exceptions(t.Context(), s.deployment.Slug, api.ExceptionsQuery{Kind: "document"}))
 	}
-	held := documents()
-	if len(held) != 1 || held[0].State != "active" || held[0].Document.Changes != nil || held[0].Ignores != 3 || held[0].Document.Statements != 3 {
-		t.Fatalf("stored is %+v", held)
+	stored := documents()
+	if len(stored) != 1 || stored[0].State != "active" || stored[0].Document.Changes != nil || stored[0].Ignores != 3 || stored[0].Document.Statements != 3 {
+		t.Fatalf("stored is %+v", stored)
 	}
-	refused(t, s.send(t, request{method: "POST", path: fmt.Sprint("exceptions/", held[0].ID, "/refuse"), body: object{}}), 409, api.CodeConflict)
-	if gone, err := s.api().DeleteException(t.Context(), s.deployment.Slug, held[0].ID, api.DeleteExceptionQuery{}); err != nil || gone.Changed != 3 {
+	refused(t, s.send(t, request{method: "POST", path: fmt.Sprint("exceptions/", stored[0].ID, "/refuse"), body: object{}}), 409, api.CodeConflict)
+	if gone, err := s.api().DeleteException(t.Context(), s.deployment.Slug, stored[0].ID, api.DeleteExceptionQuery{}); err != nil || gone.Changed != 3 {
 		t.Errorf("deleted: %+v, %v", gone, err)
 	}
 	if left := documents(); len(left) != 1 || left[0].State != "ended" {
@@ -155,17 +155,17 @@ func (s *site) sameOnThePage(t *testing.T, one *api.ExceptionResponse) {
 	if len(rows) != len(one.Statements) {
 		t.Fatalf("the page has %d rows, the API returns %d: %s", len(rows), len(one.Statements), text)
 	}
-	for i, said := range one.Statements {
+	for i, statement := range one.Statements {
 		row := rows[i]
 		for j := range row {
 			row[j] = html.UnescapeString(row[j])
 		}
-		says := strings.TrimSpace(strings.ReplaceAll(said.Status+" "+said.Justification, "_", " "))
+		status := strings.TrimSpace(strings.ReplaceAll(statement.Status+" "+statement.Justification, "_", " "))
 		changes := "<span" // active
-		if !said.Counts {
-			changes = fmt.Sprint(*said.Changes)
+		if !statement.Counts {
+			changes = fmt.Sprint(*statement.Changes)
 		}
-		want := []string{said.ID, strings.Join(said.Vulnerabilities, ", "), said.About, says, said.Detail, said.TriageState, changes}
+		want := []string{statement.ID, strings.Join(statement.Vulnerabilities, ", "), statement.About, status, statement.Detail, statement.TriageState, changes}
 		row[6] = strings.ToLower(row[6])
 		if got := row[1:]; fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("the page shows %q, the API %q", got, want)

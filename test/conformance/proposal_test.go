@@ -162,30 +162,30 @@ func (s *site) proposesTooManyAtOnce(t *testing.T) {
 	if err != nil || len(got.Imports) != 1 || len(got.Imports[0].VEX) != len(files) {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	part, held, told := got.Imports[0], map[string]bool{}, map[string]bool{}
+	part, stored, reported := got.Imports[0], map[string]bool{}, map[string]bool{}
 	err = s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.VEXProposals(ctx, part.ProjectID)
 		for _, h := range list {
-			held[fmt.Sprint(h.ID)] = true
+			stored[fmt.Sprint(h.ID)] = true
 		}
 		return err
 	})
-	if err != nil || len(held) != model.MaxVEXProposals {
-		t.Fatalf("%d are stored, %v", len(held), err)
+	if err != nil || len(stored) != model.MaxVEXProposals {
+		t.Fatalf("%d are stored, %v", len(stored), err)
 	}
 	dropped := 0
 	for _, d := range part.VEX {
 		switch {
 		case d.Outcome == "dropped" && d.ID == "":
 			dropped++
-		case d.Outcome == "proposed" && held[d.ID] && !told[d.ID]:
-			told[d.ID] = true
+		case d.Outcome == "proposed" && stored[d.ID] && !reported[d.ID]:
+			reported[d.ID] = true
 		default:
-			t.Errorf("of %d stored: %+v", len(held), d)
+			t.Errorf("of %d stored: %+v", len(stored), d)
 		}
 	}
-	if len(told) != len(held) || dropped != more+1 || !strings.Contains(part.Note, " 6 ") {
-		t.Errorf("%d are listed, %d dropped, %q", len(told), dropped, part.Note)
+	if len(reported) != len(stored) || dropped != more+1 || !strings.Contains(part.Note, " 6 ") {
+		t.Errorf("%d are listed, %d dropped, %q", len(reported), dropped, part.Note)
 	}
 }
 

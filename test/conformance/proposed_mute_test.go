@@ -71,9 +71,9 @@ func TestAppliedMutesPersist(t *testing.T) {
 		expect("on a new branch", "dev", map[string]string{"a/app/app.py": "ignored", "z.py": "ignored"})
 		count("moved", send(ci, "dev", "b/app/app.py", "z.py"), 0, 0)
 		expect("moved", "dev", map[string]string{"b/app/app.py": "ignored", "z.py": "ignored"})
-		for _, again := range []string{"copied", "copied, again"} {
-			count(again, send(ci, "dev", "a/app/app.py", "b/app/app.py", "z.py"), 1, 1, "b/app/app.py")
-			expect(again, "dev", map[string]string{"a/app/app.py": "ignored", "b/app/app.py": "open", "z.py": "ignored"})
+		for _, step := range []string{"copied", "copied, again"} {
+			count(step, send(ci, "dev", "a/app/app.py", "b/app/app.py", "z.py"), 1, 1, "b/app/app.py")
+			expect(step, "dev", map[string]string{"a/app/app.py": "ignored", "b/app/app.py": "open", "z.py": "ignored"})
 		}
 		count("moved on main", send(ci, "main", "c/app/app.py", "z.py"), 0, 0)
 		expect("moved on main", "main", map[string]string{"c/app/app.py": "ignored", "z.py": "ignored"})

@@ -11,13 +11,13 @@ import (
 
 // historiesOfRemoved checks the histories of findings, including removed ones. The remaining
 // finding records the merge; the others end with the reason of their removal.
-func historiesOfRemoved(t *testing.T, s *site, stays int64, went map[int64]string) {
+func historiesOfRemoved(t *testing.T, s *site, stays int64, removed map[int64]string) {
 	t.Helper()
 	history := get[api.FindingHistoryResponse](t, s, fmt.Sprint("findings/", stays, "/history"))
-	if last := history.Events[len(history.Events)-1]; history.MergedInto != 0 || last.Kind != "merged" || went[last.FindingID] == "" {
+	if last := history.Events[len(history.Events)-1]; history.MergedInto != 0 || last.Kind != "merged" || removed[last.FindingID] == "" {
 		t.Errorf("the remaining one has %+v", history)
 	}
-	for id, why := range went {
+	for id, why := range removed {
 		history := get[api.FindingHistoryResponse](t, s, fmt.Sprint("findings/", id, "/history"))
 		last := history.Events[len(history.Events)-1]
 		if history.Events[0].Kind != "found" || last.Kind != "removed" || !strings.HasPrefix(last.Note, why) {
@@ -50,7 +50,7 @@ func TestRemovedFindingShowsReason(t *testing.T) {
 		one.aliases, python.withdrawn, ranged.fixed = []string{two.id}, true, "4.0.0"
 		s.publish(t, one, python, ranged)
 		whys := []string{"withdrawn: ", "no longer affected: ", "merged into #"}
-		went, stays := map[int64]string{}, []int64{}
+		removed, stays := map[int64]string{}, []int64{}
 		for id := int64(1); id <= 4; id++ {
 			a := s.send(t, request{method: "GET", path: fmt.Sprint("findings/", id)})
 			if a.status == 200 {
@@ -62,15 +62,15 @@ func TestRemovedFindingShowsReason(t *testing.T) {
 			if at < 0 {
 				t.Fatalf("finding %d returns %q", id, p.Detail)
 			}
-			went[id] = whys[at]
+			removed[id] = whys[at]
 			if merged := strings.Contains(p.Detail, "merged into #"); merged != strings.Contains(string(a.body), `"merged_into"`) || merged && p.MergedInto == id {
 				t.Errorf("merged_into is %d, of %s", p.MergedInto, p.Detail)
 			}
 		}
-		if len(stays) != 1 || len(went) != 3 {
-			t.Fatalf("%v remain, and %v were removed", stays, went)
+		if len(stays) != 1 || len(removed) != 3 {
+			t.Fatalf("%v remain, and %v were removed", stays, removed)
 		}
-		historiesOfRemoved(t, s, stays[0], went)
+		historiesOfRemoved(t, s, stays[0], removed)
 		unknown := refused(t, s.send(t, request{method: "GET", path: "findings/99"}), 404, api.CodeNotFound)
 		if strings.Contains(unknown.Detail, "removed") {
 			t.Errorf("an unknown one returns %q", unknown.Detail)

@@ -18,11 +18,11 @@ func TestSavedViewWarnsOfDeletedObjects(t *testing.T) {
 		smallSite(t, s)
 		project := "projects/acme%2Fpayments"
 		patch[api.ProjectResponse](t, s, project, object{"tags": []string{"team-a"}})
-		keep := func(query string) string {
+		saveView := func(query string) string {
 			return fmt.Sprint(post[api.SavedViewResponse](t, s, "saved-views", object{"name": query, "issue_type": "sast", "query": query, "shared": true}).View.ID)
 		}
-		tagged, ruled := keep("project_tags=team-a"), keep("rules=no.such.rule")
-		says := func(s *site, view, want string) {
+		tagged, ruled := saveView("project_tags=team-a"), saveView("rules=no.such.rule")
+		checkProblem := func(s *site, view, want string) {
 			t.Helper()
 			for _, path := range []string{"findings?", "findings/counts?", "findings/export?format=csv&", "findings/export?format=sarif&"} {
 				a := s.send(t, request{method: "GET", path: path + "view=" + view})
@@ -31,15 +31,15 @@ func TestSavedViewWarnsOfDeletedObjects(t *testing.T) {
 				}
 			}
 		}
-		says(s, tagged, "")
+		checkProblem(s, tagged, "")
 		first := tagIn(s.send(t, request{method: "GET", path: "findings?view=" + tagged}))
 		patch[api.ProjectResponse](t, s, project, object{"tags": []string{}})
 		const lost = "team-a"
-		says(s, tagged, lost)
-		if again := tagIn(s.send(t, request{method: "GET", path: "findings?view=" + tagged})); again == first {
+		checkProblem(s, tagged, lost)
+		if second := tagIn(s.send(t, request{method: "GET", path: "findings?view=" + tagged})); second == first {
 			t.Error("the tag of the list did not change")
 		}
-		says(s, ruled, "no.such.rule")
+		checkProblem(s, ruled, "no.such.rule")
 		for _, v := range get[api.ListSavedViewsResponse](t, s, "saved-views").Views {
 			if fmt.Sprint(v.ID) == tagged && !strings.Contains(v.Problem, lost) {
 				t.Errorf("the list of views shows %q", v.Problem)
@@ -47,7 +47,7 @@ func TestSavedViewWarnsOfDeletedObjects(t *testing.T) {
 		}
 		bound := *s
 		bound.token = s.newToken(t, model.Token{Name: "bound", Scopes: []model.Scope{model.ScopeWebAPI}, ProjectGlobs: []string{"other/**"}})
-		says(&bound, keep("repos=acme%2Fpayments"), "acme/payments")
+		checkProblem(&bound, saveView("repos=acme%2Fpayments"), "acme/payments")
 		if a := s.send(t, request{method: "GET", path: "findings?repos=acme/gone"}); a.header.Get(api.ViewProblemHeader) != "" {
 			t.Error("a list without a view has the note too")
 		}
@@ -86,12 +86,12 @@ func TestSavedViewListETag(t *testing.T) {
 			view := "view=" + fmt.Sprint(post[api.SavedViewResponse](t, s, "saved-views", object{"name": c.name, "issue_type": c.issueType, "query": c.query, "shared": true}).View.ID) + "&issue_type=" + c.issueType
 			n, tag := read(view)
 			s.clock.Advance(time.Second)
-			if _, again := read(view); n != c.before || again != tag {
-				t.Errorf("%s: lists %d, want %d, under the tags %s and %s", c.name, n, c.before, tag, again)
+			if _, second := read(view); n != c.before || second != tag {
+				t.Errorf("%s: lists %d, want %d, under the tags %s and %s", c.name, n, c.before, tag, second)
 			}
 			c.change()
-			if n, again := read(view); n != c.after || again == tag {
-				t.Errorf("%s: lists %d, want %d, still under the tag %v", c.name, n, c.after, again == tag)
+			if n, second := read(view); n != c.after || second == tag {
+				t.Errorf("%s: lists %d, want %d, still under the tag %v", c.name, n, c.after, second == tag)
 			}
 		}
 	})

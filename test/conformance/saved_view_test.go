@@ -136,7 +136,7 @@ func TestSavedViewFindings(t *testing.T) {
 		code := smallSite(t, s)
 		ada := s.as(t, "ada", model.RoleTriager)
 		s.triaged(t, object{"issue_type": "sast", "issue_ids": []int64{code[0].ID, code[1].ID}, "new_assignee": "ada"})
-		keep := func(query string) string {
+		saveView := func(query string) string {
 			return fmt.Sprint(post[api.SavedViewResponse](t, ada, "saved-views", object{"name": "View: " + query, "issue_type": "sast", "query": query}).View.ID)
 		}
 		ids := func(s *site, path string) (out []int64) {
@@ -158,7 +158,7 @@ func TestSavedViewFindings(t *testing.T) {
 			"status=fixed&sort=newest":   "status=fixed&dedup=true",
 			"assignees=%40nobody&page=2": "status=open&dedup=true&sort=risk&assignees=@nobody",
 		} {
-			id := keep(query)
+			id := saveView(query)
 			want, got := ids(s, "findings?"+same), ids(ada, "findings?view="+id)
 			if !slices.Equal(want, got) {
 				t.Errorf("%s lists %v, %s %v", query, got, same, want)
@@ -170,7 +170,7 @@ func TestSavedViewFindings(t *testing.T) {
 				t.Errorf("%s exports %d, not %d", query, lines, len(want))
 			}
 		}
-		id := keep("sort=oldest&branch=primary")
+		id := saveView("sort=oldest&branch=primary")
 		if newest, want := ids(ada, "findings?sort=newest&view="+id), ids(ada, "findings?view="+id); len(want) < 2 || slices.Equal(newest, want) || newest[0] != want[len(want)-1] {
 			t.Errorf("another order of a view: %v, without it %v", newest, want)
 		}
@@ -182,7 +182,7 @@ func TestSavedViewFindings(t *testing.T) {
 		for query, at := range map[string]string{"view=" + id + "&repos=acme": "query.repos", "view=" + id + "&issue_type=sca": "query.issue_type", "view=" + id + "&issue_type=sast&issue_type=sca": "query.issue_type"} {
 			invalid(t, ada.send(t, request{method: "GET", path: "findings/counts?" + query}), at)
 		}
-		gone := get[api.SavedViewResponse](t, ada, "saved-views/"+keep("repos=acme%2Flost")).View
+		gone := get[api.SavedViewResponse](t, ada, "saved-views/"+saveView("repos=acme%2Flost")).View
 		if gone.Problem != "the project acme/lost no longer exists" {
 			t.Errorf("of a lost project it says %q", gone.Problem)
 		}
@@ -191,12 +191,12 @@ func TestSavedViewFindings(t *testing.T) {
 			return ada.send(t, request{method: "GET", path: "findings?view=" + id}).header.Get("ETag")
 		}
 		first := tag()
-		if again := tag(); again != first {
-			t.Errorf("the same list has the tags %s and %s", first, again)
+		if second := tag(); second != first {
+			t.Errorf("the same list has the tags %s and %s", first, second)
 		}
 		read[api.SavedViewResponse](t, ada.send(t, request{method: "PATCH", path: "saved-views/" + id, body: object{"query": "sort=newest"}}))
-		if again := tag(); again == first {
-			t.Errorf("the list of the view that was changed still has the tag %s", again)
+		if second := tag(); second == first {
+			t.Errorf("the list of the view that was changed still has the tag %s", second)
 		}
 	})
 }
@@ -206,10 +206,10 @@ func TestSavedViewFindings(t *testing.T) {
 func TestHostedDialectSavedViews(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		smallSite(t, s)
-		keep := func(issueType, query string) string {
+		saveView := func(issueType, query string) string {
 			return fmt.Sprint(post[api.SavedViewResponse](t, s, "saved-views", object{"name": issueType + query, "issue_type": issueType, "query": query, "shared": true}).View.ID)
 		}
-		code, chain := keep("sast", "severities=high"), keep("sca", "sort=epss")
+		code, chain := saveView("sast", "severities=high"), saveView("sca", "sort=epss")
 		for query, refusedAt := range map[string]string{
 			"view=" + code:                                 "",
 			"issue_type=sast&view=" + code:                 "",

@@ -119,8 +119,8 @@ func testScanMembers(t *testing.T, rows []api.Scan, s *site) {
 
 // scanCases are filters with their conditions.
 func scanCases(rows []api.Scan) map[string]struct {
-	body  object
-	keeps func(api.Scan) bool
+	body    object
+	matches func(api.Scan) bool
 } {
 	project := rows[len(rows)-1].RepositoryID
 	middle := rows[len(rows)/2].StartedAt
@@ -138,8 +138,8 @@ func scanCases(rows []api.Scan) map[string]struct {
 	full := func(want bool) func(api.Scan) bool { return func(r api.Scan) bool { return r.IsFullScan == want } }
 	onMain := func(r api.Scan) bool { return r.Branch == "refs/heads/main" }
 	return map[string]struct {
-		body  object
-		keeps func(api.Scan) bool
+		body    object
+		matches func(api.Scan) bool
 	}{
 		"branch":                    {object{"branch": "main"}, onMain},
 		"branch in full":            {object{"branch": "refs/heads/feature/x"}, func(r api.Scan) bool { return !onMain(r) }},
@@ -176,7 +176,7 @@ func scanCases(rows []api.Scan) map[string]struct {
 
 func testScanFilters(t *testing.T, s *site, rows []api.Scan) {
 	for name, c := range scanCases(rows) {
-		want := filterSlice(rows, c.keeps)
+		want := filterSlice(rows, c.matches)
 		if diff := cmp.Diff(want, post[api.SearchScansResponse](t, s, "scans/search", c.body).Scans); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

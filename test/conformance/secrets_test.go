@@ -22,8 +22,8 @@ func testSecrets(t *testing.T, w *world) {
 	}
 	at := w.secrets[slices.IndexFunc(w.secrets, func(f secretRow) bool { return fmt.Sprint(f.ID) == since.ID })].RelevantSince
 	cases := map[string]struct {
-		query url.Values
-		keeps func(api.Secret) bool
+		query   url.Values
+		matches func(api.Secret) bool
 	}{
 		"repo": {url.Values{"repo": {"ACME/payments", "zeta/last"}}, func(s api.Secret) bool {
 			return s.Repository.Name == "acme/payments" || s.Repository.Name == "zeta/last"
@@ -40,7 +40,7 @@ func testSecrets(t *testing.T, w *world) {
 		"since": {url.Values{"since": {at.UTC().Format("2006-01-02T15:04:05.000000Z")}}, func(s api.Secret) bool { return relevant[s.ID] >= seconds(at.UnixMicro()) }},
 	}
 	for name, c := range cases {
-		want := filterSlice(rows, c.keeps)
+		want := filterSlice(rows, c.matches)
 		c.query.Set("limit", "3000")
 		got := get[api.ListSecretsResponse](t, w.site, "secrets", c.query)
 		if diff := cmp.Diff(want, got.Findings); diff != "" {

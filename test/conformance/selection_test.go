@@ -28,7 +28,7 @@ func (s selection[R]) selects(t *testing.T, w *world, listing []filter[R]) {
 		}
 		for _, value := range f.values {
 			query := url.Values{"issue_type": {s.issueType}, f.param: {value}}.Encode()
-			want := mapped(filterSlice(s.rows, func(r R) bool { return f.keeps(w, r, value) }), func(r R) int64 { return s.core(r).ID })
+			want := mapped(filterSlice(s.rows, func(r R) bool { return f.matches(w, r, value) }), func(r R) int64 { return s.core(r).ID })
 			slices.Sort(want)
 			if got := w.counts(t, "", query); got.Total != int64(len(want)) {
 				t.Errorf("%s counts %d, want %d", query, got.Total, len(want))

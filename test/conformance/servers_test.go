@@ -18,8 +18,8 @@ func TestTwoServers(t *testing.T) {
 		b := a.another(t)
 		agree := func(what string) []codeRow {
 			t.Helper()
-			here, there := a.allCode(t), b.allCode(t)
-			if diff := cmp.Diff(here, there); diff != "" {
+			here, other := a.allCode(t), b.allCode(t)
+			if diff := cmp.Diff(here, other); diff != "" {
 				t.Errorf("after %s (-one +other):\n%s", what, diff)
 			}
 			return here
@@ -65,20 +65,20 @@ func TestTokenRevokedByCommandLine(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		command := s.another(t)
 		token := command.newToken(t, model.Token{Name: "short", Scopes: []model.Scope{model.ScopeWebAPI}, ExpiresAt: s.clock.Now().Add(time.Hour)})
-		ask := func() answer { return s.send(t, request{method: "GET", path: "projects", token: token}) }
-		if a := ask(); a.status != 200 {
+		listProjects := func() answer { return s.send(t, request{method: "GET", path: "projects", token: token}) }
+		if a := listProjects(); a.status != 200 {
 			t.Fatalf("a new token: %s", a.body)
 		}
 		command.revoke(t, "short")
 		s.clock.Advance(time.Second)
-		refused(t, ask(), 401, api.CodeUnauthenticated)
+		refused(t, listProjects(), 401, api.CodeUnauthenticated)
 
 		token = command.newToken(t, model.Token{Name: "expiring", Scopes: []model.Scope{model.ScopeWebAPI}, ExpiresAt: s.clock.Now().Add(time.Minute)})
 		s.clock.Advance(time.Minute - time.Microsecond)
-		if a := ask(); a.status != 200 {
+		if a := listProjects(); a.status != 200 {
 			t.Errorf("before its end: %s", a.body)
 		}
 		s.clock.Advance(time.Microsecond)
-		refused(t, ask(), 401, api.CodeUnauthenticated)
+		refused(t, listProjects(), 401, api.CodeUnauthenticated)
 	})
 }

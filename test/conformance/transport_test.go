@@ -141,8 +141,8 @@ var valid sync.Map
 // schemas caches the compiled schemas of openapi.json.
 var schemas struct {
 	sync.Mutex
-	compiler *jsonschema.Compiler
-	byPlace  map[string]*jsonschema.Schema
+	compiler   *jsonschema.Compiler
+	byLocation map[string]*jsonschema.Schema
 }
 
 // compiled returns the compiled schema at a location of openapi.json.
@@ -159,25 +159,25 @@ func compiled(at []string) (*jsonschema.Schema, error) {
 		if err != nil {
 			return nil, err
 		}
-		schemas.compiler, schemas.byPlace = jsonschema.NewCompiler(), map[string]*jsonschema.Schema{}
+		schemas.compiler, schemas.byLocation = jsonschema.NewCompiler(), map[string]*jsonschema.Schema{}
 		schemas.compiler.DefaultDraft(jsonschema.Draft2020)
 		schemas.compiler.AssertFormat()
 		if err := schemas.compiler.AddResource(document, doc); err != nil {
 			return nil, err
 		}
 	}
-	place := document + "#"
+	location := document + "#"
 	for _, part := range at {
-		place += "/" + url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(part))
+		location += "/" + url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(part))
 	}
-	if schemas.byPlace[place] == nil {
-		schema, err := schemas.compiler.Compile(place)
+	if schemas.byLocation[location] == nil {
+		schema, err := schemas.compiler.Compile(location)
 		if err != nil {
 			return nil, err
 		}
-		schemas.byPlace[place] = schema
+		schemas.byLocation[location] = schema
 	}
-	return schemas.byPlace[place], nil
+	return schemas.byLocation[location], nil
 }
 
 // problemShape checks an error against docs/reference/errors.md.

@@ -85,8 +85,8 @@ func (w *world) ruleNames(kind string) []string {
 // note returns an annotated member of a part of the assistant's results.
 func (w *world) note(f *api.FindingCore, part, member string) any {
 	assistant, _ := w.notes[lineage(f)]["assistant"].(object)
-	said, _ := assistant[part].(object)
-	return said[member]
+	members, _ := assistant[part].(object)
+	return members[member]
 }
 
 func epssBand(e *api.EPSSScore) string {
@@ -135,7 +135,7 @@ func (s selection[R]) check(t *testing.T, w *world, c choice[R], only []R) int {
 	}
 	lineages := map[string]bool{}
 	for _, r := range s.rows {
-		if c.keeps(w, r) && (only == nil || ids[s.core(r).ID]) {
+		if c.matches(w, r) && (only == nil || ids[s.core(r).ID]) {
 			lineages[lineage(s.core(r))] = true
 		}
 	}

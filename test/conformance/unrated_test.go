@@ -33,9 +33,9 @@ func TestMigrationMarksUnratedFindings(t *testing.T) {
 		if got := s.unratedBy(t); !got["GHSA-1111-1111-1111"] || got["GHSA-2222-2222-2222"] {
 			t.Errorf("after following: %v", got)
 		}
-		told := get[api.FindingChangesResponse](t, s, "findings/changes?cursor="+cursor).Changed
-		if len(told) != 1 || !told[0].Unrated {
-			t.Errorf("the feed contains %v", told)
+		changed := get[api.FindingChangesResponse](t, s, "findings/changes?cursor="+cursor).Changed
+		if len(changed) != 1 || !changed[0].Unrated {
+			t.Errorf("the feed contains %v", changed)
 		}
 		counts := get[api.CountFindingsResponse](t, s, "findings/counts?issue_type=sca&group_by=severity,severity_unrated")
 		want := map[string]map[string]int64{"severity": {"medium": 2}, "severity_unrated": {"true": 1, "false": 1}}

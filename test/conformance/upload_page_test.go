@@ -122,17 +122,17 @@ func TestPageUploadEqualsImport(t *testing.T) {
 		w := u.post(t, bytes.NewReader(body), contentType)
 		text := u.openUpload(t, w)
 		key := regexp.MustCompile(`/upload/(\S+)$`).FindStringSubmatch(w.Header().Get("Location"))[1]
-		var told api.ImportResponse
+		var result api.ImportResponse
 		err := s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-			told, _, err = scans.Uploads{}.UploadResult(ctx, tx, key)
+			result, _, err = scans.Uploads{}.UploadResult(ctx, tx, key)
 			return err
 		})
-		if err != nil || len(told.Imports) != 2 { // one is the unreadable lockfile
-			t.Fatalf("%+v, %v", told, err)
+		if err != nil || len(result.Imports) != 2 { // one is the unreadable lockfile
+			t.Fatalf("%+v, %v", result, err)
 		}
-		byPage := told.Imports[0]
-		if byPage.Items != nil || told.Gate.Blocking != nil {
-			t.Errorf("each finding is stored for a page that shows none: %+v", told)
+		byPage := result.Imports[0]
+		if byPage.Items != nil || result.Gate.Blocking != nil {
+			t.Errorf("each finding is stored for a page that shows none: %+v", result)
 		}
 		// The stored response is not that of an upload.
 		s.imported(t, "project=acme/named&ref=main", report, "Idempotency-Key", "upload-mine")
@@ -155,15 +155,15 @@ func TestPageUploadEqualsImport(t *testing.T) {
 				t.Errorf("%s: %d", path, gone.Code)
 			}
 		}
-		again := u.post(t, bytes.NewReader(body), contentType)
-		u.openUpload(t, again)
-		key = regexp.MustCompile(`/upload/(\S+)$`).FindStringSubmatch(again.Header().Get("Location"))[1]
+		repeated := u.post(t, bytes.NewReader(body), contentType)
+		u.openUpload(t, repeated)
+		key = regexp.MustCompile(`/upload/(\S+)$`).FindStringSubmatch(repeated.Header().Get("Location"))[1]
 		err = s.store.View(t.Context(), s.deployment.ID, func(ctx context.Context, tx *store.Tx) (err error) {
-			told, _, err = scans.Uploads{}.UploadResult(ctx, tx, key)
+			result, _, err = scans.Uploads{}.UploadResult(ctx, tx, key)
 			return err
 		})
-		if err != nil || told.Imports[0].Unchanged != 2 || told.Imports[0].New != 0 {
-			t.Errorf("a second upload: %+v, %v", told.Imports, err)
+		if err != nil || result.Imports[0].Unchanged != 2 || result.Imports[0].New != 0 {
+			t.Errorf("a second upload: %+v, %v", result.Imports, err)
 		}
 	})
 }
@@ -171,7 +171,7 @@ func TestPageUploadEqualsImport(t *testing.T) {
 // alert matches the error of the form, and notTaken is its marker.
 var alert = regexp.MustCompile(`(?s)<div id="uploadfault".*?<form`)
 
-const notTaken = `data-say="not-taken"`
+const rejectedUpload = `data-say="not-taken"`
 
 // TestPageUploadRejectsInvalidInput checks that nothing is imported after an error. The form has the
 // entered values again, and the error has a text.
@@ -180,13 +180,13 @@ func TestPageUploadRejectsInvalidInput(t *testing.T) {
 		u := s.uploads(t, model.RoleTriager)
 		good := file{"semgrep.json", semgrepReport(found("rules.one", "a.py", 1))}
 		typed := map[string]string{"project": "acme/shop", "ref": "re<lease"}
-		whole, contentType := form(t, typed, good)
+		complete, contentType := form(t, typed, good)
 		for name, c := range map[string]struct {
 			fields map[string]string
 			files  []file
 			body   []byte
 			status int
-			says   string
+			want   string
 		}{
 			"no project":      {map[string]string{"project": "", "ref": "re<lease"}, []file{good}, nil, 400, "is required"},
 			"a bad project":   {map[string]string{"project": "a\x00b", "ref": "re<lease"}, []file{good}, nil, 400, ""},
@@ -194,7 +194,7 @@ func TestPageUploadRejectsInvalidInput(t *testing.T) {
 			"no file":         {typed, nil, nil, 400, "contains no file"},
 			"no report":       {typed, []file{{"photo.png", []byte("\x89PNG\r\n\x1a\n\x00\x00")}}, nil, 400, "photo.png"},
 			"a broken report": {typed, []file{good, {"other.sarif", []byte(`{"version": "2.1.0", "runs": [`)}}, nil, 400, "other.sarif"},
-			"cut off":         {typed, nil, whole[:len(whole)-40], 400, "ends too early"},
+			"cut off":         {typed, nil, complete[:len(complete)-40], 400, "ends too early"},
 		} {
 			body, kind := c.body, contentType
 			if body == nil {
@@ -202,19 +202,19 @@ func TestPageUploadRejectsInvalidInput(t *testing.T) {
 			}
 			w := u.post(t, bytes.NewReader(body), kind)
 			text := w.Body.String()
-			if w.Code != c.status || !strings.Contains(alert.FindString(text), notTaken) || !strings.Contains(alert.FindString(text), c.says) || !strings.Contains(text, `value="re&lt;lease"`) {
+			if w.Code != c.status || !strings.Contains(alert.FindString(text), rejectedUpload) || !strings.Contains(alert.FindString(text), c.want) || !strings.Contains(text, `value="re&lt;lease"`) {
 				t.Errorf("%s: %d %s", name, w.Code, alert.FindString(text))
 			}
 			part := u.post(t, bytes.NewReader(body), kind, "HX-Request", "true")
-			if part.Code != c.status || strings.Contains(part.Body.String(), "<form") || !strings.Contains(part.Body.String(), notTaken) {
+			if part.Code != c.status || strings.Contains(part.Body.String(), "<form") || !strings.Contains(part.Body.String(), rejectedUpload) {
 				t.Errorf("%s, by a script: %d %s", name, part.Code, part.Body)
 			}
 		}
-		if w := u.post(t, bytes.NewReader(whole), contentType, "Sec-Fetch-Site", "cross-site"); w.Code != http.StatusForbidden {
+		if w := u.post(t, bytes.NewReader(complete), contentType, "Sec-Fetch-Site", "cross-site"); w.Code != http.StatusForbidden {
 			t.Errorf("sent by another site: %d", w.Code)
 		}
 		u.role = model.RoleViewer
-		if w := u.post(t, bytes.NewReader(whole), contentType); w.Code != http.StatusForbidden {
+		if w := u.post(t, bytes.NewReader(complete), contentType); w.Code != http.StatusForbidden {
 			t.Errorf("sent by a viewer: %d", w.Code)
 		}
 		if n := s.scans(t); n != 0 {

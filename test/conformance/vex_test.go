@@ -63,9 +63,9 @@ func TestImportDocuments(t *testing.T) {
 		if shown.Document == nil || shown.Document.Format != "CycloneDX" || len(shown.Projects) != 2 || shown.State != "active" {
 			t.Errorf("the second is stored as %+v", shown)
 		}
-		again := post[api.ImportDocumentsResponse](t, s, "exceptions/documents?projects=acme/*&projects=other/*", other)
-		if len(again.Documents) != 1 || again.Documents[0].Outcome != "same" {
-			t.Errorf("again: %+v", again)
+		repeated := post[api.ImportDocumentsResponse](t, s, "exceptions/documents?projects=acme/*&projects=other/*", other)
+		if len(repeated.Documents) != 1 || repeated.Documents[0].Outcome != "same" {
+			t.Errorf("again: %+v", repeated)
 		}
 		csaf := `{"document":{"category":"csaf_vex","csaf_version":"2.0","title":"x"}}`
 		for _, body := range []string{audit, csaf, "", `{"@context": "https://openvex.dev/ns/v0.2.0", "@id": "urn:bad", "version": 1, "statements": [{"vulnerability": {"name": "CVE-2026-2"}, "status": "fixed"}]}`} {

@@ -79,20 +79,20 @@ type walked struct {
 // between two pages and continues after it was written, while others are being written.
 type growing struct {
 	*world
-	api   *api.Client
-	code  []int64
-	mu    sync.Mutex
-	moved *sync.Cond
-	taken int // started batches
-	done  int // written batches
-	want  int // requested batches
-	over  bool
+	api     *api.Client
+	code    []int64
+	mu      sync.Mutex
+	moved   *sync.Cond
+	started int // started batches
+	done    int // written batches
+	want    int // requested batches
+	over    bool
 }
 
 const (
-	writersAtOnce = 3
-	walksEach     = 2
-	asksPerWalk   = 5
+	writersAtOnce  = 3
+	walksEach      = 2
+	batchesPerWalk = 5
 )
 
 func newGrowing(t *testing.T, s *site) *growing {
@@ -152,12 +152,12 @@ type batch struct {
 func (g *growing) batch() batch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.taken++
-	matches := g.matches(10+g.taken, 0, 4)
-	matches[0].rule.name = fmt.Sprintf("new.rule-%03d", g.taken)
+	g.started++
+	matches := g.matches(10+g.started, 0, 4)
+	matches[0].rule.name = fmt.Sprintf("new.rule-%03d", g.started)
 	return batch{
-		project: fmt.Sprintf("aaa/%03d", 999-g.taken), findings: semgrepReport(matches...),
-		lockfile: file{fmt.Sprintf("app%03d/package-lock.json", g.taken), packageLock(npmPackages...)},
+		project: fmt.Sprintf("aaa/%03d", 999-g.started), findings: semgrepReport(matches...),
+		lockfile: file{fmt.Sprintf("app%03d/package-lock.json", g.started), packageLock(npmPackages...)},
 	}
 }
 
@@ -169,10 +169,10 @@ func (g *growing) add(t *testing.T, b batch) {
 }
 
 // await waits until a condition is true, and reports whether the test continues.
-func (g *growing) await(holds func() bool) bool {
+func (g *growing) await(condition func() bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for !holds() && !g.over {
+	for !condition() && !g.over {
 		g.moved.Wait()
 	}
 	return !g.over
@@ -216,8 +216,8 @@ func (g *growing) triageAll(t *testing.T) {
 	}
 }
 
-// ask requests further batches and waits for one.
-func (g *growing) ask() {
+// requestBatches requests further batches and waits for one.
+func (g *growing) requestBatches() {
 	var had int
 	g.applyAndWake(func() {
 		had = g.done
@@ -235,7 +235,7 @@ func (g *growing) walks(t *testing.T, what string, l walked, before []string) (w
 	}
 	for range walksEach {
 		seen := map[string]int{}
-		rows, asked := 0, 0
+		rows, requested := 0, 0
 		for row, err := range l.rows() {
 			if err != nil {
 				t.Errorf("%s: %v", what, err)
@@ -243,12 +243,12 @@ func (g *growing) walks(t *testing.T, what string, l walked, before []string) (w
 				return walks
 			}
 			seen[row]++
-			if rows++; rows%l.page == 0 && asked < asksPerWalk {
-				asked++
-				g.ask()
+			if rows++; rows%l.page == 0 && requested < batchesPerWalk {
+				requested++
+				g.requestBatches()
 			}
 		}
-		if asked < 2 {
+		if requested < 2 {
 			t.Errorf("%s: %d rows appeared without a write", what, rows)
 		}
 		for row := range all {

@@ -73,12 +73,12 @@ func (p *person) reads(expression string) string {
 // waits waits until an expression is true, also across page loads.
 func (p *person) waits(expression string) {
 	p.Helper()
-	look := chromedp.Evaluate[bool](`new Promise(done => setTimeout(() => done(Boolean(`+expression+`)), 30))`, chromedp.EvalAwaitPromise)
+	poll := chromedp.Evaluate[bool](`new Promise(done => setTimeout(() => done(Boolean(`+expression+`)), 30))`, chromedp.EvalAwaitPromise)
 	for range 600 {
 		ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second) // a page being left never responds
-		holds, err := chromedp.Run(ctx, look)
+		ok, err := chromedp.Run(ctx, poll)
 		cancel()
-		if holds {
+		if ok {
 			return
 		}
 		if p.ctx.Err() != nil {

@@ -54,8 +54,8 @@ func (w *ciWorld) advised() map[string]api.SupplyChainFinding {
 	return out
 }
 
-// say formats the findings of advisories, one per line.
-func (w *ciWorld) say() (list []string) {
+// advisedLines formats the findings of advisories, one per line.
+func (w *ciWorld) advisedLines() (list []string) {
 	w.Helper()
 	for id, f := range w.advised() {
 		list = append(list, fmt.Sprintf("%s %s %s %s %s", id, f.Status, f.Location.FilePath, f.FoundDependency.Package, f.FoundDependency.Version))
@@ -73,8 +73,8 @@ func TestSupplyChainUpdatesAfterAdvisoryChanges(t *testing.T) {
 func followNews(w *ciWorld) {
 	is := func(when string, want ...string) {
 		w.Helper()
-		diff := cmp.Diff(want, w.say())
-		for end := time.Now().Add(programtest.WaitAtMost); diff != "" && time.Now().Before(end); diff = cmp.Diff(want, w.say()) {
+		diff := cmp.Diff(want, w.advisedLines())
+		for end := time.Now().Add(programtest.WaitAtMost); diff != "" && time.Now().Before(end); diff = cmp.Diff(want, w.advisedLines()) {
 			time.Sleep(20 * time.Millisecond) // the server may still be matching
 		}
 		if diff != "" {
@@ -84,10 +84,10 @@ func followNews(w *ciWorld) {
 	w.write("api/uv.lock", uvLock("1.24.1"))
 	w.commit("two lockfiles that the open engine cannot read")
 	w.advise(newsRecord("GHSA-lodash", "npm", "lodash", "4.17.21", ""))
-	out, said := w.build(0, "main", nil)
+	out, output := w.build(0, "main", nil)
 	for _, want := range []string{"api/uv.lock urllib3", "web/package-lock.json lodash"} {
 		if !slices.Contains(w.dependencies(), want) {
-			w.Errorf("%s is not listed:\n%s", want, said)
+			w.Errorf("%s is not listed:\n%s", want, output)
 		}
 	}
 	is("after the build", "GHSA-lodash open web/package-lock.json lodash 4.17.20")

@@ -57,9 +57,9 @@ func codeAround(w *ciWorld) {
 	w.git("add", "sec.py", "use.py", "notes.txt")
 	w.git("commit", "-q", "-m", "secrets")
 	w.redoubt("policy", "set-mode", "eqeq", "monitor")
-	out, said := w.build(0, "main", []string{"--report", "leaks.json"})
+	out, output := w.build(0, "main", []string{"--report", "leaks.json"})
 	if out.Code < 8 {
-		w.Errorf("%d findings got code:\n%s", out.Code, said)
+		w.Errorf("%d findings got code:\n%s", out.Code, output)
 	}
 	snippets := w.Snippets()
 	for of, want := range map[string]string{
@@ -109,7 +109,7 @@ func codeFollows(w *ciWorld) {
 	w.edit("sec.py", "a == a", "a")
 	w.commit("fix")
 	w.want(0, "main")
-	if _, there := w.Snippets()["main eqeq used.py"]; there {
+	if _, found := w.Snippets()["main eqeq used.py"]; found {
 		w.Error("a fixed finding has code")
 	}
 }
@@ -126,15 +126,15 @@ func noCode(w *ciWorld) {
 		return n
 	}
 	before := sends()
-	if out, said := w.build(0, "main", []string{"--no-code"}); out.Code != 0 || sends() != before {
-		w.Errorf("%+v\n%s", out, said)
+	if out, output := w.build(0, "main", []string{"--no-code"}); out.Code != 0 || sends() != before {
+		w.Errorf("%+v\n%s", out, output)
 	}
 	w.redoubt("deployment", "set", "acme", "--code=off")
 	if got := w.Snippets(); len(got) != 0 {
 		w.Errorf("disabled, there is code: %v", got)
 	}
-	if out, said := w.build(0, "main", nil, same); out.Code != 0 || sends() != before {
-		w.Errorf("%+v\n%s", out, said)
+	if out, output := w.build(0, "main", nil, same); out.Code != 0 || sends() != before {
+		w.Errorf("%+v\n%s", out, output)
 	}
 	w.redoubt("deployment", "set", "acme", "--code=on")
 	w.build(0, "main", nil, same)

@@ -36,7 +36,7 @@ func TestRedoubtCI(t *testing.T) {
 }
 
 // build runs redoubt ci on the checkout, and checks its exit code.
-func (w *ciWorld) build(exit int, branch string, args []string, variables ...string) (out ci.Outcome, said string) {
+func (w *ciWorld) build(exit int, branch string, args []string, variables ...string) (out ci.Outcome, output string) {
 	w.Helper()
 	file := filepath.Join(w.home, "outcome.json")
 	_ = os.Remove(file)
@@ -78,7 +78,7 @@ func (w *ciWorld) dependencies() (list []string) {
 
 func firstBuild(w *ciWorld) {
 	w.redoubt("policy", "set-mode", "eqeq", "block")
-	out, said := w.build(0, "main", nil)
+	out, output := w.build(0, "main", nil)
 	got := w.dependencies()
 	for _, want := range []string{"api/uv.lock urllib3", "web/package-lock.json lodash", "go.mod golang.org/x/text", "requirements.txt flask", "rs/Cargo.lock smallvec"} {
 		if !slices.Contains(got, want) {
@@ -86,7 +86,7 @@ func firstBuild(w *ciWorld) {
 		}
 	}
 	if len(out.New) < 6 || len(out.Blocking) != 0 || out.Project != "acme/shop" || out.Ref != "refs/heads/main" || out.Deployment != "acme" || len(out.Sources) != 2 {
-		w.Errorf("%+v\n%s", out, said)
+		w.Errorf("%+v\n%s", out, output)
 	}
 	// The link leads to the page of the finding.
 	if first := out.New[0]; !strings.HasSuffix(first.URL, "/orgs/acme/findings/"+strings.TrimPrefix(first.URL[strings.LastIndexByte(first.URL, '/'):], "/")) || first.ID == 0 {
@@ -98,26 +98,26 @@ func blockedBuild(w *ciWorld) {
 	w.git("checkout", "-q", "-b", "topic")
 	w.write("more.py", "def m(z):\n    return z == z\n")
 	w.commit("more")
-	out, said := w.build(1, "topic", []string{"--", "--baseline-commit", "main"}, "GITHUB_STEP_SUMMARY=/nowhere", "SEMGREP_PR_ID=7")
+	out, output := w.build(1, "topic", []string{"--", "--baseline-commit", "main"}, "GITHUB_STEP_SUMMARY=/nowhere", "SEMGREP_PR_ID=7")
 	if len(out.Blocking) != 1 || out.Blocking[0].Rule != "eqeq" || out.Blocking[0].Path != "more.py" || out.Blocking[0].Line != 2 || out.PullRequest != "7" || !strings.Contains(out.Reason, "eqeq at more.py:2") {
-		w.Errorf("%+v\n%s", out, said)
+		w.Errorf("%+v\n%s", out, output)
 	}
-	if !strings.Contains(said, "BLOCKED") {
-		w.Error(said)
+	if !strings.Contains(output, "BLOCKED") {
+		w.Error(output)
 	}
 }
 
 func ignoredBuild(w *ciWorld) {
-	for place, f := range w.code("topic") {
-		if strings.HasPrefix(place, "eqeq more.py") {
+	for location, f := range w.code("topic") {
+		if strings.HasPrefix(location, "eqeq more.py") {
 			_, err := w.client().TriageFindings(w.Context(), "acme", api.TriageRequest{IssueType: "sast", IssueIDs: []api.Int{api.Int(f.ID)}, NewTriageState: "ignored"})
 			if err != nil {
 				w.Fatal(err)
 			}
 		}
 	}
-	if out, said := w.build(0, "topic", []string{"--", "--baseline-commit", "main"}); len(out.Blocking) != 0 {
-		w.Errorf("%+v\n%s", out, said)
+	if out, output := w.build(0, "topic", []string{"--", "--baseline-commit", "main"}); len(out.Blocking) != 0 {
+		w.Errorf("%+v\n%s", out, output)
 	}
 }
 
@@ -135,9 +135,9 @@ func fixedBuild(w *ciWorld) {
 	w.edit("app.py", "return x == x", "return x")
 	w.git("rm", "-q", "web/package-lock.json")
 	w.commit("fixed")
-	out, said := w.build(0, "main", nil)
-	if len(out.Fixed) != 1 || out.Fixed[0].Rule != "eqeq" || len(out.New) != 0 || !strings.Contains(said, "removed: web/package-lock.json") {
-		w.Errorf("%+v\n%s", out, said)
+	out, output := w.build(0, "main", nil)
+	if len(out.Fixed) != 1 || out.Fixed[0].Rule != "eqeq" || len(out.New) != 0 || !strings.Contains(output, "removed: web/package-lock.json") {
+		w.Errorf("%+v\n%s", out, output)
 	}
 	if got := w.dependencies(); slices.Contains(got, "web/package-lock.json lodash") {
 		w.Errorf("%v", got)
@@ -145,13 +145,13 @@ func fixedBuild(w *ciWorld) {
 }
 
 func troubledBuild(w *ciWorld) {
-	if out, said := w.build(2, "main", nil, "REDOUBT_TOKEN=rdt_1_wrong"); len(out.Trouble) != 1 || !strings.Contains(said, "invalid token: ") {
-		w.Errorf("%+v\n%s", out, said)
+	if out, output := w.build(2, "main", nil, "REDOUBT_TOKEN=rdt_1_wrong"); len(out.Trouble) != 1 || !strings.Contains(output, "invalid token: ") {
+		w.Errorf("%+v\n%s", out, output)
 	}
-	if out, said := w.build(2, "main", []string{"--no-inventory", "--", "--no-such-flag"}); len(out.Trouble) != 1 || !strings.Contains(out.Trouble[0], "semgrep") {
-		w.Errorf("%+v\n%s", out, said)
+	if out, output := w.build(2, "main", []string{"--no-inventory", "--", "--no-such-flag"}); len(out.Trouble) != 1 || !strings.Contains(out.Trouble[0], "semgrep") {
+		w.Errorf("%+v\n%s", out, output)
 	}
-	if _, said := w.build(0, "main", []string{"--fail-open", "--no-inventory", "--", "--no-such-flag"}, same); !strings.Contains(said, "NOT CHECKED") {
-		w.Error(said)
+	if _, output := w.build(0, "main", []string{"--fail-open", "--no-inventory", "--", "--no-such-flag"}, same); !strings.Contains(output, "NOT CHECKED") {
+		w.Error(output)
 	}
 }

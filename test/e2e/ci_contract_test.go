@@ -16,8 +16,8 @@ import (
 type printedResult struct {
 	CheckID string `json:"check_id"`
 	Path    string `json:"path"`
-	Start   printedPlace
-	End     printedPlace
+	Start   printedPosition
+	End     printedPosition
 	Extra   struct {
 		Message     string
 		Severity    string
@@ -39,7 +39,7 @@ type printedResult struct {
 	}
 }
 
-type printedPlace struct{ Line, Col int64 }
+type printedPosition struct{ Line, Col int64 }
 
 // severities maps the scanner's severities to ours (docs/reference/findings.md).
 var severities = map[string]string{"INFO": "low", "WARNING": "medium", "ERROR": "high", "CRITICAL": "critical", "HIGH": "high", "MEDIUM": "medium", "LOW": "low"}
@@ -47,7 +47,7 @@ var severities = map[string]string{"INFO": "low", "WARNING": "medium", "ERROR": 
 // contract reads the operations of the contract and compares the responses with the scanner's
 // output of the preceding scan.
 func contract(w *ciWorld) {
-	r := w.again(0, "main")
+	r := w.wantUnchanged(0, "main")
 	var out struct{ Results []printedResult }
 	if err := json.Unmarshal(r.stdout, &out); err != nil {
 		w.Fatal(err)
@@ -63,7 +63,7 @@ func contract(w *ciWorld) {
 func contractFindings(w *ciWorld, results []printedResult) (counts api.FindingsCounts) {
 	code, chain := w.code("main", "open"), w.chain("main")
 	for _, p := range results {
-		place := fmt.Sprintf("%s %s:%d", p.CheckID, p.Path, p.Start.Line)
+		location := fmt.Sprintf("%s %s:%d", p.CheckID, p.Path, p.Start.Line)
 		want := map[string]any{
 			"message": p.Extra.Message, "severity": severities[p.Extra.Severity], "id": p.Extra.Fingerprint, "from": []int64{p.Start.Line, p.Start.Col},
 			"to": []int64{p.End.Line, p.End.Col}, "cwe": append([]string{}, p.Extra.Metadata.CWE...), "project": "acme/shop", "ref": "refs/heads/main",
@@ -78,9 +78,9 @@ func contractFindings(w *ciWorld, results []printedResult) (counts api.FindingsC
 		switch info := p.Extra.SCAInfo; {
 		case info != nil:
 			counts.SupplyChain++
-			f, there := chain[place]
-			if !there {
-				w.Errorf("%s is not listed", place)
+			f, exists := chain[location]
+			if !exists {
+				w.Errorf("%s is not listed", location)
 				continue
 			}
 			found := info.DependencyMatch.Found
@@ -95,16 +95,16 @@ func contractFindings(w *ciWorld, results []printedResult) (counts api.FindingsC
 			continue
 		default:
 			counts.Code++
-			f, there := code[place]
-			if !there {
-				w.Errorf("%s is not listed", place)
+			f, exists := code[location]
+			if !exists {
+				w.Errorf("%s is not listed", location)
 				continue
 			}
 			want["category"], answer = p.Extra.Metadata.Category, got(f.RuleMessage, f.Severity, f.MatchBasedID, f.Location, f.Rule.CWENames, f.Repository.Name, f.Ref)
 			answer["category"] = f.Rule.Category
 		}
 		if diff := cmp.Diff(want, answer); diff != "" {
-			w.Errorf("%s (-printed +answered):\n%s", place, diff)
+			w.Errorf("%s (-printed +answered):\n%s", location, diff)
 		}
 	}
 	if int(counts.Code) != len(code) || int(counts.SupplyChain) != len(chain) {

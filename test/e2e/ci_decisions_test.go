@@ -104,20 +104,20 @@ func (w *ciWorld) moved(call func(path, line string)) {
 		before[strings.Replace(f.Location.FilePath, "apps/", "services/", 1)] = f.ID
 	}
 	w.want(1, "main")
-	open, kept := []string{}, []string{}
+	open, preserved := []string{}, []string{}
 	for _, f := range w.evalFindings("open") {
 		open = append(open, f.Location.FilePath)
 		if before[f.Location.FilePath] == f.ID {
-			kept = append(kept, f.Location.FilePath)
+			preserved = append(preserved, f.Location.FilePath)
 		}
 	}
 	slices.Sort(open)
-	slices.Sort(kept)
+	slices.Sort(preserved)
 	want := []string{"api/public/handler.js", "services/billing/routes.js", "services/cart/routes.js", "services/identity/routes.js"}
 	if diff := cmp.Diff(want, open); diff != "" {
 		w.Errorf("open (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"services/billing/routes.js", "services/cart/routes.js"}, kept); diff != "" {
+	if diff := cmp.Diff([]string{"services/billing/routes.js", "services/cart/routes.js"}, preserved); diff != "" {
 		w.Errorf("moved with their ids (-want +got):\n%s", diff)
 	}
 }

@@ -26,8 +26,8 @@ func onEngines(t *testing.T, test func(*ciWorld)) {
 	t.Helper()
 	t.Parallel()
 	recordings := t.TempDir()
-	if kept := os.Getenv("REDOUBT_TEST_RECORDINGS"); kept != "" {
-		recordings = filepath.Join(kept, t.Name())
+	if dir := os.Getenv("REDOUBT_TEST_RECORDINGS"); dir != "" {
+		recordings = filepath.Join(dir, t.Name())
 	}
 	for _, engine := range storetest.Engines {
 		ok := t.Run(engine, func(t *testing.T) {

@@ -53,10 +53,10 @@ func (w *ciWorld) compareImports(project, report string, ciFirst bool, untold ..
 	w.Helper()
 	ci := func() {
 		variables := []string{"SEMGREP_REPO_NAME=" + project}
-		if w.met {
+		if w.scannedShared {
 			variables = append(variables, same)
 		}
-		w.met = true
+		w.scannedShared = true
 		if r := w.scan("main", loud, variables...); r.exit > 1 {
 			w.Fatalf("semgrep ci ended with %d:\n%s", r.exit, r.stderr)
 		}
@@ -74,10 +74,10 @@ func (w *ciWorld) compareImports(project, report string, ciFirst bool, untold ..
 	for i, step := range steps[1:] {
 		step()
 		after := w.found(project)
-		for place, f := range after {
-			rule, _, _ := strings.Cut(place, " ")
-			if before[place] == "" && (slices.Contains(untold, rule) || strings.HasSuffix(f, " ignored")) {
-				delete(after, place) // ignored by nosemgrep, which plain JSON does not report
+		for location, f := range after {
+			rule, _, _ := strings.Cut(location, " ")
+			if before[location] == "" && (slices.Contains(untold, rule) || strings.HasSuffix(f, " ignored")) {
+				delete(after, location) // ignored by nosemgrep, which plain JSON does not report
 			}
 		}
 		if diff := cmp.Diff(before, after); diff != "" {
@@ -95,9 +95,9 @@ func (w *ciWorld) found(project string) map[string]string {
 		if err != nil {
 			w.Fatal(err)
 		}
-		place := fmt.Sprintf("%s %s:%d:%d", rule[strings.LastIndexByte(rule, '.')+1:], path, line, column)
-		if status != "fixed" || out[place] == "" {
-			out[place] = fmt.Sprintf("%v %s", id, status)
+		location := fmt.Sprintf("%s %s:%d:%d", rule[strings.LastIndexByte(rule, '.')+1:], path, line, column)
+		if status != "fixed" || out[location] == "" {
+			out[location] = fmt.Sprintf("%v %s", id, status)
 		}
 	}
 	for f, err := range w.client().Findings(w.Context(), "acme", q) {

@@ -57,8 +57,8 @@ func login(w *ciWorld) {
 	if waiting := w.redoubt("token", "requests"); !strings.Contains(waiting, string(command[2])) {
 		w.Errorf("the scanner is not among the pending ones:\n%s", waiting)
 	}
-	if told := w.redoubt(strings.Fields(string(command[1]))...); !strings.Contains(told, "Semgrep/1.") {
-		w.Errorf("the approval does not name its request: %s", told)
+	if output := w.redoubt(strings.Fields(string(command[1]))...); !strings.Contains(output, "Semgrep/1.") {
+		w.Errorf("the approval does not name its request: %s", output)
 	}
 	if err := <-ended; err != nil {
 		w.Fatalf("semgrep login: %v\n%s", err, out.Bytes())

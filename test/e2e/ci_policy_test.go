@@ -58,9 +58,9 @@ func policyForSome(w *ciWorld) {
 		}
 	}
 	blocking := w.codeIn("", "main", api.FindingsQuery{Policies: []string{"rule-board-block"}})
-	for place, f := range blocking {
+	for location, f := range blocking {
 		if f.Repository.Name != "acme/payments" || f.RuleName != "eqeq" {
-			w.Errorf("%s of %s is shown as blocking", place, f.Repository.Name)
+			w.Errorf("%s of %s is shown as blocking", location, f.Repository.Name)
 		}
 	}
 	if len(blocking) != len(w.codeIn("acme/payments", "main", api.FindingsQuery{Rules: []string{"eqeq"}})) {
@@ -143,20 +143,20 @@ func (w *ciWorld) served(policy string) (ids []string) {
 // neither reopen nor fix them. They return unchanged when the directory is included again. Secrets
 // there are still found.
 func pathsLeftOut(w *ciWorld) {
-	const place = "eqeq legacy/old.py:2"
-	before, all := w.code("main")[place], w.secrets()
+	const location = "eqeq legacy/old.py:2"
+	before, all := w.code("main")[location], w.secrets()
 	if before.Status != "open" {
 		w.Fatalf("before, it is %+v", before)
 	}
 	w.redoubt("policy", "set", "code", "--exclude", "legacy/")
-	if f, there := w.code("main")[place]; there {
+	if f, found := w.code("main")[location]; found {
 		w.Errorf("right after the change it is %s", f.Status)
 	}
 	r := w.want(0, "main")
-	if places := r.places(w.T); slices.Contains(places, place) || !slices.Contains(places, "hardcoded-token legacy/conf.py:1") {
-		w.Errorf("the scanner found %v", places)
+	if locations := r.locations(w.T); slices.Contains(locations, location) || !slices.Contains(locations, "hardcoded-token legacy/conf.py:1") {
+		w.Errorf("the scanner found %v", locations)
 	}
-	if f, there := w.code("main")[place]; there {
+	if f, found := w.code("main")[location]; found {
 		w.Errorf("after a scan it is %s", f.Status)
 	}
 	if got := w.secrets(); !slices.Equal(got, all) {
@@ -164,7 +164,7 @@ func pathsLeftOut(w *ciWorld) {
 	}
 	w.redoubt("policy", "set", "code", "--clear", "exclude")
 	w.want(0, "main")
-	if back := w.code("main")[place]; back.Status != "open" || back.ID != before.ID {
+	if back := w.code("main")[location]; back.Status != "open" || back.ID != before.ID {
 		w.Errorf("read again, it is %s %d; it was %d", back.Status, back.ID, before.ID)
 	}
 }
@@ -186,7 +186,7 @@ func starterRules(w *ciWorld) {
 	w.redoubt("deployment", "create", "fresh")
 	w.ready.Token = strings.TrimSpace(w.redoubt("token", "create", "--deployment", "fresh", "ci", "--scope", "ci,web_api"))
 	r := w.want(0, "main")
-	found := r.places(w.T)
+	found := r.locations(w.T)
 	for _, want := range []string{"redoubt-python-shell-command app.py:8", "redoubt-js-eval web/main.js:1"} {
 		if !slices.Contains(found, want) {
 			w.Errorf("%s is not among %v", want, found)

@@ -49,12 +49,12 @@ func rulesOnly(w *ciWorld) {
 			w.Fatalf("%s: exit code %d, want %d\n%s", step.what, exit, step.exit, stderr.String())
 		}
 		if step.exit == 0 {
-			found := printed{stdout: out}.places(w.T)
+			found := printed{stdout: out}.locations(w.T)
 			if !slices.ContainsFunc(found, func(p string) bool { return strings.HasSuffix(p, "eqeq app.py:4") }) {
 				w.Errorf("%s: found %v", step.what, found)
 			}
 		}
-		if asked := len(w.requests()) - before; asked != len(step.configs) {
+		if requests := len(w.requests()) - before; requests != len(step.configs) {
 			w.Errorf("%s: %v", step.what, w.requests()[before:])
 		}
 		for _, r := range w.requests()[before:] {

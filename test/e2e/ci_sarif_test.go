@@ -31,9 +31,9 @@ func TestSARIFMatchesCI(t *testing.T) {
 		w.compareImports("acme/ci-then-"+kind, reports[kind], true, untold...)
 		w.compareImports("acme/"+kind+"-then-ci", reports[kind], false, untold...)
 	}
-	said := w.redoubt("import", "--project", "acme/refused", "--ref", "main", reports["sarif"])
-	if strings.Count(said, "its package has no name") != len(packages) {
-		t.Errorf("the import does not say what it refused:\n%s", said)
+	output := w.redoubt("import", "--project", "acme/refused", "--ref", "main", reports["sarif"])
+	if strings.Count(output, "its package has no name") != len(packages) {
+		t.Errorf("the import does not say what it refused:\n%s", output)
 	}
 }
 

@@ -25,12 +25,12 @@ const (
 )
 
 // secrets lists rule and place of each open or fixed secret.
-func (w *ciWorld) secrets() (places []string) {
+func (w *ciWorld) secrets() (locations []string) {
 	w.Helper()
 	for _, s := range w.secretRows("") {
-		places = append(places, s.RuleHashID+" "+s.FindingPath)
+		locations = append(locations, s.RuleHashID+" "+s.FindingPath)
 	}
-	return places
+	return locations
 }
 
 func (w *ciWorld) secretRows(ref string) (list []api.Secret) {
@@ -94,9 +94,9 @@ func importSecrets(w *ciWorld) {
 	if status, err := w.imports(r.stdout); err != nil || status != http.StatusOK {
 		w.Errorf("the import returns %d, %v", status, err)
 	}
-	place := func(s api.Secret) string { return s.ID + " " + s.FindingPath + " " + s.Status }
+	format := func(s api.Secret) string { return s.ID + " " + s.FindingPath + " " + s.Status }
 	after := w.secretRows("refs/heads/main")
-	if diff := cmp.Diff(each(before, place), each(after, place)); diff != "" || len(before) != 1 {
+	if diff := cmp.Diff(each(before, format), each(after, format)); diff != "" || len(before) != 1 {
 		w.Errorf("the same scan as a report is not the same secrets (-scan +report):\n%s", diff)
 	}
 	leak := `{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"gitleaks"}},"results":[{"ruleId":"generic-api-key","message":{"text":"found ` + leakedSecret + `"},
@@ -186,8 +186,8 @@ func (w *ciWorld) checkFile(name string, text []byte) {
 func (w *ciWorld) postgres(program string, args ...string) []byte {
 	w.Helper()
 	path, err := exec.LookPath(program)
-	if beside, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + program); err != nil && len(beside) > 0 {
-		path = slices.Max(beside)
+	if installed, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + program); err != nil && len(installed) > 0 {
+		path = slices.Max(installed)
 	}
 	cmd := exec.Command(path, args...)
 	var stderr bytes.Buffer

@@ -361,7 +361,7 @@ func onJenkins(c *ciHost, t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^    ([A-Z_]+) = (?:'(.*)'|credentials\('redoubt-token'\))$`).FindAllStringSubmatch(file, -1) {
 		env[m[1]] = m[2]
 	}
-	if token, there := env["SEMGREP_APP_TOKEN"]; !there || token != "" || env["SEMGREP_URL"] != c.proxy.URL || len(env) != 5 {
+	if token, found := env["SEMGREP_APP_TOKEN"]; !found || token != "" || env["SEMGREP_URL"] != c.proxy.URL || len(env) != 5 {
 		t.Fatalf("the environment is %v", env)
 	}
 	env["SEMGREP_APP_TOKEN"] = c.ready.Token

@@ -74,7 +74,7 @@ func firstScan(w *ciWorld) {
 	r := w.want(0, "main")
 	stored := slices.Concat(slices.Collect(maps.Keys(w.code("main", "open"))), slices.Collect(maps.Keys(w.chain("main"))), w.secrets())
 	slices.Sort(stored)
-	if diff := cmp.Diff(r.places(w.T), stored); diff != "" {
+	if diff := cmp.Diff(r.locations(w.T), stored); diff != "" {
 		w.Errorf("the stored findings differ from the scanner's output (-printed +stored):\n%s", diff)
 	}
 	if got := w.code("main", "ignored"); len(got) != 1 || got["eqeq app.py:14"].State != "muted" {
@@ -112,7 +112,7 @@ func firstScan(w *ciWorld) {
 
 func repeatedScan(w *ciWorld) {
 	before := w.code("main")
-	w.again(0, "main")
+	w.wantUnchanged(0, "main")
 	if diff := cmp.Diff(before, w.code("main")); diff != "" {
 		w.Errorf("the same scan again changed findings (-before +after):\n%s", diff)
 	}
@@ -154,9 +154,9 @@ func moveFile(w *ciWorld) {
 	if got := after["eqeq core.py:4"]; got.ID != before.ID || got.TriageState != "reviewing" || !got.RelevantSince.Equal(before.RelevantSince.Time) {
 		w.Errorf("moved to %d %s %v, was %d %v", got.ID, got.TriageState, got.RelevantSince, before.ID, before.RelevantSince)
 	}
-	for place, f := range after {
+	for location, f := range after {
 		if f.Status == "fixed" || f.Location.FilePath == "app.py" {
-			w.Errorf("%s is %s after the move", place, f.Status)
+			w.Errorf("%s is %s after the move", location, f.Status)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func modes(w *ciWorld) {
 	w.commit("more")
 	w.redoubt("policy", "set-mode", "js-eval", "comment")
 	r := w.want(0, "feature", "--baseline-commit", "main")
-	if diff := cmp.Diff([]string{"js-eval web/more.js:1"}, r.places(w.T)); diff != "" {
+	if diff := cmp.Diff([]string{"js-eval web/more.js:1"}, r.locations(w.T)); diff != "" {
 		w.Errorf("printed (-want +got):\n%s", diff)
 	}
 	w.redoubt("policy", "set-mode", "js-eval", "block")
@@ -275,7 +275,7 @@ func removedRule(w *ciWorld) {
 	}
 	w.redoubt("policy", "remove", "js-eval")
 	w.want(0, "main")
-	if f, there := w.code("main")["js-eval web/main.js:1"]; there {
+	if f, found := w.code("main")["js-eval web/main.js:1"]; found {
 		w.Errorf("the finding of a removed rule is still listed as %s", f.Status)
 	}
 }

@@ -47,9 +47,9 @@ type ciWorld struct {
 	flags  []string        // of the next start of the server
 	seen   []string        // method and path of every request, in order
 
-	newest  printed // output of the last scan with the expected exit code
-	met     bool    // the code shared by several projects was scanned
-	commits int     // number of Git commands, for reproducible commit hashes
+	newest        printed // output of the last scan with the expected exit code
+	scannedShared bool    // the code shared by several projects was scanned
+	commits       int     // number of Git commands, for reproducible commit hashes
 }
 
 func newCIWorld(t *testing.T, engine string) *ciWorld {
@@ -285,8 +285,8 @@ func (w *ciWorld) want(exit int, branch string, args ...string) printed {
 	return w.exits(exit, branch, w.scan(branch, append(slices.Clone(loud), args...)))
 }
 
-// again is want for unchanged code and rules.
-func (w *ciWorld) again(exit int, branch string, args ...string) printed {
+// wantUnchanged is want for unchanged code and rules.
+func (w *ciWorld) wantUnchanged(exit int, branch string, args ...string) printed {
 	w.Helper()
 	return w.exits(exit, branch, w.scan(branch, append(slices.Clone(loud), args...), same))
 }
@@ -300,8 +300,8 @@ func (w *ciWorld) exits(exit int, branch string, r printed) printed {
 	return r
 }
 
-// places returns the rule, path and line of the results.
-func (r printed) places(t *testing.T) []string {
+// locations returns the rule, path and line of the results.
+func (r printed) locations(t *testing.T) []string {
 	t.Helper()
 	var out struct {
 		Results []struct {

@@ -49,17 +49,17 @@ func show(w *ciWorld) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	if said := printed("identity"); !strings.Contains(said, me.Token.Name) || !strings.Contains(said, me.Token.ID) || !strings.Contains(said, "deployment "+me.Deployment.Slug) {
-		w.Errorf("the identity of %+v: %s", me, said)
+	if output := printed("identity"); !strings.Contains(output, me.Token.Name) || !strings.Contains(output, me.Token.ID) || !strings.Contains(output, "deployment "+me.Deployment.Slug) {
+		w.Errorf("the identity of %+v: %s", me, output)
 	}
-	said := printed("deployment")
+	output := printed("deployment")
 	var got struct {
 		ID          int64
 		Name, Slug  string
 		DisplayName string `json:"display_name"`
 	}
-	if err := json.Unmarshal([]byte(said[strings.IndexByte(said+"{", '{'):]), &got); err != nil {
-		w.Fatalf("%v: %s", err, said)
+	if err := json.Unmarshal([]byte(output[strings.IndexByte(output+"{", '{'):]), &got); err != nil {
+		w.Fatalf("%v: %s", err, output)
 	}
 	d := me.Deployment
 	if diff := cmp.Diff([]any{d.ID, d.Slug, d.Slug, d.Name}, []any{got.ID, got.Name, got.Slug, got.DisplayName}); diff != "" {

@@ -42,8 +42,8 @@ func TestFirstStartInBrowser(t *testing.T) {
 			t.Error("the page was reloaded")
 		}
 	}
-	if again := p.reads(`document.querySelector(".of-terminal pre").textContent`); again != commands[0] {
-		t.Errorf("the command is now %q", again)
+	if current := p.reads(`document.querySelector(".of-terminal pre").textContent`); current != commands[0] {
+		t.Errorf("the command is now %q", current)
 	}
 }
 
@@ -102,8 +102,8 @@ func (p *person) dropReport(w *ciWorld) {
 		p.does(chromedp.Click("[data-upload] .primary"))
 		p.waits(`(text => ` + c.shows + `)(document.querySelector("#uploadfault .say").textContent) && !document.querySelector("[data-upload]").hasAttribute("aria-busy")`)
 	}
-	if kept := p.reads(`document.querySelector("#project").value + " " + document.querySelector("#file").files[0].name`); kept != "acme/dropped photo.png" {
-		p.Errorf("stored is %q", kept)
+	if preserved := p.reads(`document.querySelector("#project").value + " " + document.querySelector("#file").files[0].name`); preserved != "acme/dropped photo.png" {
+		p.Errorf("stored is %q", preserved)
 	}
 }
 
@@ -111,9 +111,9 @@ func (p *person) dropReport(w *ciWorld) {
 func (p *person) choosesByKeyboard() {
 	p.Helper()
 	p.does(chromedp.Focus(`.tabs [value="terminal"]`))
-	for _, way := range []string{"github", "gitlab", "other", "upload", "host"} {
+	for _, choice := range []string{"github", "gitlab", "other", "upload", "host"} {
 		p.does(chromedp.KeyEvent(kb.ArrowRight))
-		p.waits(`document.activeElement.value === "` + way + `" && document.querySelector(".of-` + way + `").checkVisibility() && [...document.querySelectorAll(".way")].filter(e => e.checkVisibility()).length === 1`)
+		p.waits(`document.activeElement.value === "` + choice + `" && document.querySelector(".of-` + choice + `").checkVisibility() && [...document.querySelectorAll(".way")].filter(e => e.checkVisibility()).length === 1`)
 	}
 }
 

@@ -57,11 +57,11 @@ func assist(w *ciWorld, command, tool string, arguments any, env ...string) (out
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(scannertest.Installed(w)), "python"), "-c", stdioClient, command, tool, string(text))
 	cmd.Env = append(append(os.Environ(), "PATH="+filepath.Dir(w.semgrep)+":"+os.Getenv("PATH"), "NO_PROXY=127.0.0.1"), env...)
-	var said strings.Builder
-	cmd.Stderr = &said
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	answer, err := cmd.Output()
 	if err != nil {
-		w.Fatalf("%v: %s", err, said.String())
+		w.Fatalf("%v: %s", err, stderr.String())
 	}
 	if err := json.Unmarshal(answer, &out); err != nil {
 		w.Fatalf("%v: %s", err, answer)

@@ -169,10 +169,10 @@ func (r *recorder) record(file string) (exit int, err error) {
 	proxy := httptest.NewServer(http.HandlerFunc(r.pass))
 	defer proxy.Close()
 	server := r.values["HOST"]
-	heard := strings.TrimPrefix(proxy.URL, "http://")
+	proxyHost := strings.TrimPrefix(proxy.URL, "http://")
 	args := slices.Clone(r.args)
 	for i := range args {
-		args[i] = strings.ReplaceAll(args[i], server, heard)
+		args[i] = strings.ReplaceAll(args[i], server, proxyHost)
 	}
 	cmd := exec.Command(r.scanner, args...)
 	cmd.Env = r.env("SEMGREP_URL=" + proxy.URL)
@@ -184,12 +184,12 @@ func (r *recorder) record(file string) (exit int, err error) {
 	if err := cmd.Run(); cmd.ProcessState == nil {
 		return 0, err
 	}
-	said := func(b *bytes.Buffer) string { return strings.ReplaceAll(b.String(), heard, server) }
-	_, _ = os.Stdout.WriteString(said(&stdout))
-	_, _ = os.Stderr.WriteString(said(&stderr))
+	output := func(b *bytes.Buffer) string { return strings.ReplaceAll(b.String(), proxyHost, server) }
+	_, _ = os.Stdout.WriteString(output(&stdout))
+	_, _ = os.Stderr.WriteString(output(&stderr))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	is := recording{Run: r.is, Files: map[string]string{}, Stdout: r.values.names(said(&stdout)), Stderr: r.values.names(said(&stderr)), Exit: cmd.ProcessState.ExitCode()}
+	is := recording{Run: r.is, Files: map[string]string{}, Stdout: r.values.names(output(&stdout)), Stderr: r.values.names(output(&stderr)), Exit: cmd.ProcessState.ExitCode()}
 	for i, arg := range r.args[:max(0, len(r.args)-1)] {
 		if strings.HasSuffix(arg, "-output") {
 			text, err := os.ReadFile(r.args[i+1])
@@ -290,7 +290,7 @@ func (r *recorder) play(is recording) error {
 		i = last + 1
 	}
 	for i, arg := range r.args {
-		if text, there := is.Files[arg]; there && i+1 < len(r.args) {
+		if text, found := is.Files[arg]; found && i+1 < len(r.args) {
 			if err := os.WriteFile(r.args[i+1], []byte(text), 0o600); err != nil {
 				return err
 			}

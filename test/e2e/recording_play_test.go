@@ -23,9 +23,9 @@ func TestPlaybackMatchesRecordedResponses(t *testing.T) {
 	}}
 	const finished = `{"success":true,"time":"2026-05-04T03:02:01.5Z"}`
 	for what, c := range map[string]struct {
-		answers []string // responses to the completion of the scan; an empty one breaks the connection
-		asked   int
-		fails   bool
+		answers  []string // responses to the completion of the scan; an empty one breaks the connection
+		requests int
+		fails    bool
 	}{
 		"as recorded":           {[]string{"", `{"success":false}`, finished}, 3, false},
 		"later than recorded":   {[]string{`{"success":false}`, `{"success":false}`, `{"success":false}`, finished}, 4, false},
@@ -33,7 +33,7 @@ func TestPlaybackMatchesRecordedResponses(t *testing.T) {
 		"with another decision": {[]string{`{"success":true,"app_block_override":true}`}, 0, true},
 	} {
 		t.Run(what, func(t *testing.T) {
-			asked := 0
+			requests := 0
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				if r.URL.Path == "/api/cli/v2/scans" {
@@ -46,8 +46,8 @@ func TestPlaybackMatchesRecordedResponses(t *testing.T) {
 				if r.URL.Path != "/api/agent/scans/31/complete" {
 					t.Errorf("it requested %s", r.URL.Path)
 				}
-				answer := c.answers[min(asked, len(c.answers)-1)]
-				if asked++; answer == "" {
+				answer := c.answers[min(requests, len(c.answers)-1)]
+				if requests++; answer == "" {
 					panic(http.ErrAbortHandler)
 				}
 				fmt.Fprint(w, answer)
@@ -58,8 +58,8 @@ func TestPlaybackMatchesRecordedResponses(t *testing.T) {
 				r.patience = programtest.WaitAtMost
 			}
 			err := r.play(is)
-			if (err != nil) != c.fails || !c.fails && asked != c.asked {
-				t.Errorf("%d requests, and then: %v", asked, err)
+			if (err != nil) != c.fails || !c.fails && requests != c.requests {
+				t.Errorf("%d requests, and then: %v", requests, err)
 			}
 		})
 	}

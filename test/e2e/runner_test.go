@@ -74,16 +74,16 @@ func TestManagedScanFromConnectionToFindings(t *testing.T) {
 	host := programtest.GitHost(t, root)
 	w.Connect(host.URL+"/shop.git", "managed/shop", programtest.GitPassword)
 	w.Connect(host.URL+"/./shop.git", "managed/locked", "wrong")
-	if said := w.redoubt("connection", "replies", "1", "collaborators"); !strings.Contains(said, "collaborators") {
-		t.Errorf("replies are shown as enabled: %s", said)
+	if output := w.redoubt("connection", "replies", "1", "collaborators"); !strings.Contains(output, "collaborators") {
+		t.Errorf("replies are shown as enabled: %s", output)
 	}
 	w.redoubt("run", "start", "managed/shop")
 	w.redoubt("run", "start", "managed/locked")
 	token := strings.TrimSpace(w.redoubt("token", "create", "--scope", "runner", "runner"))
 	runner := exec.Command("redoubt", "runner", "--url", w.target.String(), "--dir", filepath.Join(w.home, "runner"), "--semgrep", scannertest.Installed(t), "--connect-to", "loopback")
 	runner.Env = append(os.Environ(), "REDOUBT_TOKEN="+token)
-	var said bytes.Buffer
-	runner.Stderr = &said
+	var stderr bytes.Buffer
+	runner.Stderr = &stderr
 	if err := runner.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -20,13 +20,13 @@ import (
 // story is a server and a real Gitea with the repository acme/shop.
 type story struct {
 	*ciWorld
-	gitea   *hosttest.Gitea
-	ada     string // token of ada at the host
-	bot     string // token of the connection
-	runners map[string]*exec.Cmd
-	head    string // newest commit of the change request
-	hidden  string // secret that hostile code must not read
-	told    storyTold
+	gitea      *hosttest.Gitea
+	ada        string // token of ada at the host
+	bot        string // token of the connection
+	runners    map[string]*exec.Cmd
+	head       string // newest commit of the change request
+	hidden     string // secret that hostile code must not read
+	transcript storyTranscript
 }
 
 // TestHostsStory follows a team from connecting its code host to answered change requests, through
@@ -46,13 +46,13 @@ func TestHostsStory(t *testing.T) {
 		{"a reply triages", (*story).replyTriages},
 		{"a fix changes the status although the host is down for a while", (*story).fixWhileHostIsDown},
 		{"a hostile repository stays harmless, while a runner is killed in a scan", (*story).hostileRepository},
-		{"another runner takes over", (*story).takeOver},
+		{"another runner takes over", (*story).runReassigned},
 		{"a revoked token is reported and replaced", (*story).tokenRevoked},
 	} {
 		if !t.Run(step.name, func(t *testing.T) {
 			defer func(of *testing.T) { s.T = of }(s.T)
 			s.T = t
-			s.told.step(step.name)
+			s.transcript.step(step.name)
 			step.do(s)
 		}) {
 			log, _ := os.ReadFile(s.log.Name())
@@ -78,8 +78,8 @@ func (s *story) connectAndImport() {
 	}
 	credential := filepath.Join(s.home, "bot.token")
 	s.must(os.WriteFile(credential, []byte(s.bot+"\n"), 0o600))
-	said := s.typed("connections", "create", "ours", "--kind", "gitea", "--base-url", s.gitea.URL, "--credential", credential, "--follow", "acme/*", "--follow", "!acme/left-out", "--connect-to", "loopback")
-	s.checkContains("adding shows the account", said, " bot ")
+	output := s.typed("connections", "create", "ours", "--kind", "gitea", "--base-url", s.gitea.URL, "--credential", credential, "--follow", "acme/*", "--follow", "!acme/left-out", "--connect-to", "loopback")
+	s.checkContains("adding shows the account", output, " bot ")
 	s.checkContains("hooks", s.typed("connections", "hooks", "1", "--public-url", s.proxy.URL, "--connect-to", "loopback"), "2 ")
 	s.checkContains("links", s.typed("connections", "replies", "1", "linked", "--link", "ada=ada", "--connect-to", "loopback"), "linked")
 	list, err := s.client().ListRepositories(s.Context(), "acme", 1, api.RepositoriesQuery{})
@@ -192,7 +192,7 @@ func (s *story) replyTriages() {
 		return slices.ContainsFunc(s.comments(), func(n giteaNote) bool { return n.ID == line.ID && strings.Contains(n.Body, " settled of ") })
 	})
 	s.atHost(slices.DeleteFunc(s.comments(), func(n giteaNote) bool { return n.Position != line.Position })...)
-	s.told.add("$ redoubt audit | grep reply.decide", s.maskValues(linesWith(s.redoubt("audit", "--limit", "10000"), "reply.decide")))
+	s.transcript.add("$ redoubt audit | grep reply.decide", s.maskValues(linesWith(s.redoubt("audit", "--limit", "10000"), "reply.decide")))
 }
 
 // fixWhileHostIsDown pushes the fix of the other line, and stops the host during the scan. The
@@ -222,8 +222,8 @@ func (s *story) fixWhileHostIsDown() {
 	}
 }
 
-// takeOver waits until another runner has completed the run of the killed runner.
-func (s *story) takeOver() {
+// runReassigned waits until another runner has completed the run of the killed runner.
+func (s *story) runReassigned() {
 	run := s.ended("acme/shop", "the run that was taken over", func(r api.Run) bool { return r.Cause == "manual" })
 	if run.State != "done" || run.Attempt != 2 || run.Runner != "second" {
 		s.Errorf("it is %+v:\n%s", run, s.redoubt("runs", "log", fmt.Sprint(run.ID)))

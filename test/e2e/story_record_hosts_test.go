@@ -21,21 +21,21 @@ const (
 	storyEnd   = "<!-- Here ends what is recorded. -->\n"
 )
 
-// storyTold is the text of the story. For each step it has the entered commands or the state of the
+// storyTranscript is the text of the story. For each step it has the entered commands or the state of the
 // host, and the output.
-type storyTold struct {
+type storyTranscript struct {
 	text  strings.Builder
 	begun bool // a block of the step has begun
 }
 
 // step begins a step.
-func (t *storyTold) step(name string) {
+func (t *storyTranscript) step(name string) {
 	t.close()
 	fmt.Fprintf(&t.text, "\n%s%s:\n", strings.ToUpper(name[:1]), name[1:])
 }
 
 // add adds a command, or a line with the prefix # about the host, and its output.
-func (t *storyTold) add(line, seen string) {
+func (t *storyTranscript) add(line, seen string) {
 	if !t.begun {
 		t.text.WriteString("\n```console\n")
 		t.begun = true
@@ -46,7 +46,7 @@ func (t *storyTold) add(line, seen string) {
 	}
 }
 
-func (t *storyTold) close() {
+func (t *storyTranscript) close() {
 	if t.begun {
 		t.text.WriteString("```\n")
 	}
@@ -56,7 +56,7 @@ func (t *storyTold) close() {
 // typed runs a command on the server's machine and adds it to the story.
 func (s *story) typed(args ...string) string {
 	s.Helper()
-	said := s.redoubt(args...)
+	output := s.redoubt(args...)
 	words := slices.Clone(args)
 	if at := slices.Index(words, "--connect-to"); at >= 0 { // needed only for a host on the same machine
 		words = slices.Delete(words, at, at+2)
@@ -66,8 +66,8 @@ func (s *story) typed(args ...string) string {
 			words[i] = "'" + w + "'"
 		}
 	}
-	s.told.add("$ redoubt "+s.maskValues(strings.Join(words, " ")), aligned(s.maskValues(said)))
-	return said
+	s.transcript.add("$ redoubt "+s.maskValues(strings.Join(words, " ")), aligned(s.maskValues(output)))
+	return output
 }
 
 // tableHead matches the header of a table whose columns are separated by two spaces.
@@ -96,14 +96,14 @@ func aligned(text string) string {
 func (s *story) atHost(comments ...giteaNote) {
 	s.Helper()
 	st := s.statusOf(s.head)
-	s.told.add("# at the host, beside the commit", s.maskValues(st.Context+"  "+st.Status+"  "+st.Description+"  "+st.TargetURL))
+	s.transcript.add("# at the host, beside the commit", s.maskValues(st.Context+"  "+st.Status+"  "+st.Description+"  "+st.TargetURL))
 	slices.SortFunc(comments, func(a, b giteaNote) int { return strings.Compare(a.Path+a.Body, b.Path+b.Body) })
 	for _, n := range comments {
 		where := "the change request"
 		if n.Path != "" {
 			where = fmt.Sprintf("%s line %d", n.Path, n.Position)
 		}
-		s.told.add("# a comment of "+n.User.Login+" at "+where, s.maskValues(n.Body))
+		s.transcript.add("# a comment of "+n.User.Login+" at "+where, s.maskValues(n.Body))
 	}
 }
 
@@ -141,7 +141,7 @@ func (s *story) maskValues(text string) string {
 
 // compare compares the page with the story, or writes it with -record.
 func (s *story) compare(t *testing.T) {
-	s.told.close()
+	s.transcript.close()
 	page, err := os.ReadFile(storyPage)
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func (s *story) compare(t *testing.T) {
 	if !is || !ends {
 		t.Fatalf("%s has no marker for the record: %s%s", storyPage, storyBegin, storyEnd)
 	}
-	got := before + storyBegin + s.told.text.String() + "\n" + storyEnd + after
+	got := before + storyBegin + s.transcript.text.String() + "\n" + storyEnd + after
 	if *record {
 		if err := os.WriteFile(storyPage, []byte(got), 0o644); err != nil {
 			t.Fatal(err)

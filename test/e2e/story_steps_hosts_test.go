@@ -205,7 +205,7 @@ func (s *story) hostileRepository() {
 	}
 	s.typed("runs", "list", "--project", "acme/evil")
 	log := s.redoubt("runs", "log", fmt.Sprint(run.ID))
-	s.told.add("$ redoubt runs log … | grep escape", s.maskValues(linesWith(log, "escape")))
+	s.transcript.add("$ redoubt runs log … | grep escape", s.maskValues(linesWith(log, "escape")))
 	s.checkContains("the log names the omitted file", log, "escape")
 	for what, text := range map[string]string{"the log": log, "the findings": s.redoubt("export", "--format", "jsonl")} {
 		for _, secret := range []string{s.hidden, s.bot, "rdt_"} {
@@ -250,12 +250,12 @@ func (s *story) pushHostile(canary string) {
 	git := func(args ...string) string {
 		s.Helper()
 		cmd := exec.Command("git", args...)
-		var said, wrong bytes.Buffer
-		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &wrong
+		var stdout, wrong bytes.Buffer
+		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &wrong
 		if err := cmd.Run(); err != nil {
 			s.Fatalf("git %v: %v\n%s", args, err, wrong.Bytes())
 		}
-		return strings.TrimSpace(said.String())
+		return strings.TrimSpace(stdout.String())
 	}
 	git("init", "-q", "-b", "main")
 	git("add", "-A")

@@ -39,8 +39,8 @@ func TestUnblock(t *testing.T) {
 		t.Fatalf("the output has no link:\n%s", blocked.stderr)
 	}
 	// those of the scanner and of redoubt ci
-	if _, said := w.build(1, "topic", append([]string{"--"}, diff...)); len(blockingLink.FindAllString(said, -1)) < 2 {
-		t.Errorf("redoubt ci prints no link:\n%s", said)
+	if _, output := w.build(1, "topic", append([]string{"--"}, diff...)); len(blockingLink.FindAllString(output, -1)) < 2 {
+		t.Errorf("redoubt ci prints no link:\n%s", output)
 	}
 
 	p := newPerson(t)
@@ -69,8 +69,8 @@ func TestUnblock(t *testing.T) {
 	}
 	p.ignores(second)
 	p.waits(`document.querySelector("[data-verdict=pass]")`)
-	if said := p.reads(`[...document.querySelectorAll(".blocked dd[data-say=ignored]")].map(dd => dd.innerText).join("\n")`); strings.Count(said, "tess") != 2 {
-		t.Errorf("the page does not name the user who decided:\n%s", said)
+	if text := p.reads(`[...document.querySelectorAll(".blocked dd[data-say=ignored]")].map(dd => dd.innerText).join("\n")`); strings.Count(text, "tess") != 2 {
+		t.Errorf("the page does not name the user who decided:\n%s", text)
 	}
 	w.want(0, "topic", diff...)
 

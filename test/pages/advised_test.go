@@ -167,7 +167,7 @@ func TestSearchFindsByEveryName(t *testing.T) {
 			t.Errorf("%s: %s findings, want %s", query, got, want)
 		}
 	}
-	says(t, s.page(page+"?q=ghsa-35jh-r3h4-6jhm"), "CVE-2021-23337", "lodash")
+	containsAll(t, s.page(page+"?q=ghsa-35jh-r3h4-6jhm"), "CVE-2021-23337", "lodash")
 	demo := demoSite(t)
 	for _, query := range []string{"sql", "src%2F"} {
 		if got := total(t, demo.page("/findings?status=any&q="+query)); got == "0" {
@@ -186,12 +186,12 @@ func TestSearchFindsByEveryName(t *testing.T) {
 func TestUpdateNoticeOfSearchedList(t *testing.T) {
 	s := advisedSite(t)
 	for i, query := range []string{"?advisory=CVE-1999-0001", "?q=ghsa-35jh-r3h4-6jhm", "?advisory=CVE-2021-23337"} {
-		ask := pollURL(t, s.page("/supply-chain/vulnerabilities"+query))
+		pollAddress := pollURL(t, s.page("/supply-chain/vulnerabilities"+query))
 		s.clock.Advance(time.Minute)
 		u := branchReport(s, "main", true, strings.Repeat("x", i+1))
 		u.Commit = strings.Repeat("c", i+1)
 		s.build(u)
-		if a := s.poll(ask); document(t, a.text).Find("#news [data-new]").Length() > 0 || a.Header.Get("HX-Refresh") != "" {
+		if a := s.poll(pollAddress); document(t, a.text).Find("#news [data-new]").Length() > 0 || a.Header.Get("HX-Refresh") != "" {
 			t.Errorf("%s shows an update notice of another list: %s %s", query, a.Status, a.text)
 		}
 	}
@@ -205,8 +205,8 @@ func TestExploitedFindingsAreShownAndCounted(t *testing.T) {
 	const exploited = "[data-row] [data-say=exploited]"
 	list := s.page(page)
 	shows(t, list, exploited, `a[href*="known_exploited=true"]`)
-	says(t, list, "4.17.21")
-	says(t, textAt(t, list, "[data-epss]"), "42")
+	containsAll(t, list, "4.17.21")
+	containsAll(t, textAt(t, list, "[data-epss]"), "42")
 	for query, want := range map[string]string{"known_exploited=true": "1", "known_exploited=false": "1"} {
 		if got := total(t, s.page(page+"?"+query)); got != want {
 			t.Errorf("%s: %s findings, want %s", query, got, want)

@@ -33,7 +33,7 @@ func TestAffectingAdvisoriesAreListedFirst(t *testing.T) {
 	if got := strings.Join(rowsOf(page), " "); got != "CVE-2021-23337 CVE-2022-24999 GHSA-0000-0000-0000" {
 		t.Errorf("listed %s", got)
 	}
-	says(t, page, "Trouble with lodash", "npm/lodash", "42")
+	containsAll(t, page, "Trouble with lodash", "npm/lodash", "42")
 	shows(t, page, "[data-say=exploited]", "[data-projects='1']", "option[value=npm][data-count='3']", "option[value=high][data-count='1']", "[name=here][data-count='2']", "[name=kev][data-count='1']")
 	for query, want := range map[string]string{
 		"q=ghsa-35jh": "CVE-2021-23337", "q=LEFT-pad": "GHSA-0000-0000-0000", "q=trouble+qs": "CVE-2022-24999", "q=npm%2Flodash": "CVE-2021-23337",
@@ -49,13 +49,13 @@ func TestAffectingAdvisoriesAreListedFirst(t *testing.T) {
 			t.Errorf("%s: %d", bad, a.StatusCode)
 		}
 	}
-	says(t, newSite(t).page("/advisories"), "redoubt advisories update")
+	containsAll(t, newSite(t).page("/advisories"), "redoubt advisories update")
 }
 
 // TestDependencyPathOfPackage checks that a finding and the page of a package show how it is included.
 func TestDependencyPathOfPackage(t *testing.T) {
 	s := advisedSite(t)
-	way := func(page string) string {
+	path := func(page string) string {
 		found := document(t, page).Find(".way")
 		found.Find(".hidden-text").Remove()
 		return strings.Join(strings.Fields(found.Text()), " ")
@@ -65,22 +65,22 @@ func TestDependencyPathOfPackage(t *testing.T) {
 	}
 	const direct, others = "[data-say=direct]", "[data-others='1']"
 	page := finding("qs")
-	if got := way(page); got != "acme/shop → express 4.18.0 → qs 6.5.0" {
+	if got := path(page); got != "acme/shop → express 4.18.0 → qs 6.5.0" {
 		t.Errorf("the path is %s", got)
 	}
 	shows(t, page, others)
 	hides(t, page, direct)
 	page = finding("lodash")
-	if got := way(page); got != "acme/shop → lodash 4.17.20" {
+	if got := path(page); got != "acme/shop → lodash 4.17.20" {
 		t.Errorf("the path is %s", got)
 	}
 	shows(t, page, direct)
 	hides(t, page, others)
-	says(t, way(s.page("/supply-chain/dependencies?name=qs&exact=1&ecosystem=npm")), "acme/shop → express 4.18.0 → qs 6.5.0")
+	containsAll(t, path(s.page("/supply-chain/dependencies?name=qs&exact=1&ecosystem=npm")), "acme/shop → express 4.18.0 → qs 6.5.0")
 	// A lockfile that only differs in its dependency graph is stored again.
 	s.clock.Advance(time.Hour)
 	s.lockfile("acme/shop", "main", "package-lock.json", strings.Replace(shopLock, `"body-parser":"1.20.0","qs":"6.5.0"`, `"body-parser":"1.20.0"`, 1))
-	says(t, way(s.page("/supply-chain/dependencies?name=qs&exact=1")), "acme/shop → express 4.18.0 → body-parser 1.20.0 → qs 6.5.0")
+	containsAll(t, path(s.page("/supply-chain/dependencies?name=qs&exact=1")), "acme/shop → express 4.18.0 → body-parser 1.20.0 → qs 6.5.0")
 }
 
 // TestAdvisoriesUpdateAfterChanges checks that the list reflects changed advisories and findings.
@@ -105,13 +105,13 @@ func TestAdvisoryListsAffectedProjects(t *testing.T) {
 	s := advisedSite(t)
 	page := s.page("/advisories/CVE-2021-23337")
 	checkInline(t, page)
-	says(t, page, "Trouble with lodash", "<strong>lodash</strong>", "GHSA-35jh-r3h4-6jhm", "CWE-1321", "https://example.org/GHSA-35jh-r3h4-6jhm",
+	containsAll(t, page, "Trouble with lodash", "<strong>lodash</strong>", "GHSA-35jh-r3h4-6jhm", "CWE-1321", "https://example.org/GHSA-35jh-r3h4-6jhm",
 		"acme/shop", "release/1", "package-lock.json:6", "lodash 4.17.20", "42")
 	shows(t, page, "[data-say=ransomware]", "[data-published='2021-02-15']", "[data-how=direct]")
 	if due := textAt(t, page, "[data-kev-due]"); due != storetest.Epoch.AddDate(0, 0, 21).Format(time.DateOnly) {
 		t.Errorf("it is due by %s", due)
 	}
-	says(t, textAt(t, page, "[data-affected]"), "4.17.21")
+	containsAll(t, textAt(t, page, "[data-affected]"), "4.17.21")
 	if links := countLinks(t, page); !slices.ContainsFunc(links, func(l countLink) bool { return l.of == "open" && l.n == 1 }) {
 		t.Errorf("the page counts %v", links)
 	}
@@ -124,7 +124,7 @@ func TestAdvisoryListsAffectedProjects(t *testing.T) {
 	hides(t, page, "[data-say=none-affected]")
 	other := s.page("/advisories/GHSA-0000-0000-0000")
 	shows(t, other, "[data-say=none-affected]")
-	says(t, other, "left-pad")
+	containsAll(t, other, "left-pad")
 	if a := s.get("/advisories/CVE-1999-0001"); a.StatusCode != http.StatusNotFound {
 		t.Errorf("unknown: %d", a.StatusCode)
 	}
@@ -177,10 +177,10 @@ func TestStaleAdvisoriesShowWarning(t *testing.T) {
 		for _, path := range []string{"/advisories", "/advisories/CVE-2021-23337", "/overview"} {
 			page := s.page(path)
 			shows(t, page, warning)
-			says(t, page, "redoubt advisories update")
+			containsAll(t, page, "redoubt advisories update")
 		}
 	}
-	says(t, s.page("/advisories"), "no route to host")
+	containsAll(t, s.page("/advisories"), "no route to host")
 	shows(t, s.page("/advisories"), "#sources [data-say=stale-source]")
 }
 
@@ -200,7 +200,7 @@ func TestSourcesAreListedWithoutCredentials(t *testing.T) {
 			}
 		}
 	}
-	says(t, s.page("/advisories"), `title="https://osv.example/npm/all.zip"`)
+	containsAll(t, s.page("/advisories"), `title="https://osv.example/npm/all.zip"`)
 }
 
 // TestOpenFindingsOfOtherBranchesAreCounted checks that findings that are only open on other branches

@@ -53,7 +53,7 @@ func (h *codeHosts) PrepareAdd(_ context.Context, c model.Connection, credential
 	}, nil
 }
 
-func (h *codeHosts) PrepareCheck(_ context.Context, _, id int64) (keep store.SaveConnection, asked, err error) {
+func (h *codeHosts) PrepareCheck(_ context.Context, _, id int64) (save store.SaveConnection, hostErr, err error) {
 	return func(ctx context.Context, tx *store.Tx) (model.Connection, error) {
 		problem := ""
 		if h.refuses != nil {
@@ -110,8 +110,8 @@ func TestConnectionLifecycle(t *testing.T) {
 	form := url.Values{"name": {"ours"}, "kind": {"gitea"}, "base_url": {"https://git.example/"}, "secret": {"wrong-secret"}, "follow": {"acme/*"}}
 	a := s.post(ui.ConnectionsPath, form)
 	shows(t, a.text, "[data-say=no-connections]")
-	says(t, textAt(t, a.text, "[role=alert]"), refused)
-	says(t, a.text, `value="ours"`, `value="https://git.example"`, "acme/*")
+	containsAll(t, textAt(t, a.text, "[role=alert]"), refused)
+	containsAll(t, a.text, `value="ours"`, `value="https://git.example"`, "acme/*")
 	lacks(t, a.text, "wrong-secret")
 	if a.StatusCode != http.StatusBadRequest {
 		t.Errorf("%s", a.Status)
@@ -119,7 +119,7 @@ func TestConnectionLifecycle(t *testing.T) {
 	form.Set("secret", " "+hostSecret+"\n")
 	page := s.follow(ui.ConnectionsPath, form)
 	shows(t, page, "[data-say=connected]", works, "[data-kind=gitea]", "[data-say=not-followed]", "[data-private]", followed(1))
-	says(t, page, "https://git.example", "acme/new", "other/x")
+	containsAll(t, page, "https://git.example", "acme/new", "other/x")
 	lacks(t, page, hostSecret)
 	if a := s.post(ui.ConnectionsPath, form); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("of the same name: %s", a.Status)
@@ -131,24 +131,24 @@ func TestConnectionLifecycle(t *testing.T) {
 	shows(t, s.follow(at+"/repositories", url.Values{"do": {"followed"}, "name": {"other/x"}}), followed(2), "[data-say=followed]")
 	page = s.follow(at+"/repositories", url.Values{"do": {"left"}, "name": {"acme/new"}})
 	shows(t, page, followed(1))
-	says(t, page, "!acme/new")
+	containsAll(t, page, "!acme/new")
 	s.codeHosts.refuses = errors.New("the host says 401: the token was revoked")
 	for _, page := range []string{s.follow(at+"/test", url.Values{}), s.page(ui.ConnectionsPath)} {
 		shows(t, page, "[data-state=fails]")
 		hides(t, page, works)
-		says(t, page, "the token was revoked")
+		containsAll(t, page, "the token was revoked")
 	}
 	s.codeHosts.refuses = nil
 	page = s.follow(at+"/test", url.Values{})
 	shows(t, page, works)
-	says(t, page, "redoubt-bot")
+	containsAll(t, page, "redoubt-bot")
 	page = s.follow(at, url.Values{"name": {"theirs"}, "follow": {"**"}})
 	shows(t, page, "[data-say=connection-saved]")
-	says(t, textAt(t, page, "h1"), "theirs")
+	containsAll(t, textAt(t, page, "h1"), "theirs")
 	people := s.post(at, url.Values{"name": {"theirs"}, "replies": {"linked"}, "people": {"octocat = missing-user"}})
 	shows(t, people.text, "[role=alert]")
-	says(t, textAt(t, people.text, "[role=alert]"), "missing-user")
-	says(t, people.text, "octocat = missing-user")
+	containsAll(t, textAt(t, people.text, "[role=alert]"), "missing-user")
+	containsAll(t, people.text, "octocat = missing-user")
 	for _, bad := range []string{"octocat", "octo cat = ada", " = ada", "octocat = ADA!"} {
 		if a := s.post(at, url.Values{"name": {"theirs"}, "replies": {"linked"}, "people": {bad}}); a.StatusCode != http.StatusBadRequest {
 			t.Errorf("people %q: %s", bad, a.Status)
@@ -163,11 +163,11 @@ func TestConnectionLifecycle(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	says(t, s.follow(at, url.Values{"name": {"theirs"}, "replies": {"collaborators"}, "people": {"OctoCat = linked-ada"}}), "octocat = linked-ada", `<option value="collaborators" selected>`)
-	says(t, textAt(t, s.post(at, url.Values{"name": {"theirs"}, "secret": {"wrong-secret"}}).text, "[role=alert]"), refused)
-	says(t, textAt(t, s.post(at+"/hooks", url.Values{}).text, "[role=alert]"), noHooks)
+	containsAll(t, s.follow(at, url.Values{"name": {"theirs"}, "replies": {"collaborators"}, "people": {"OctoCat = linked-ada"}}), "octocat = linked-ada", `<option value="collaborators" selected>`)
+	containsAll(t, textAt(t, s.post(at, url.Values{"name": {"theirs"}, "secret": {"wrong-secret"}}).text, "[role=alert]"), refused)
+	containsAll(t, textAt(t, s.post(at+"/hooks", url.Values{}).text, "[role=alert]"), noHooks)
 	shows(t, s.follow(at+"/remove", url.Values{}), "[data-say=disconnected]", "[data-say=no-connections]")
-	says(t, s.page("/projects"), "other/x")
+	containsAll(t, s.page("/projects"), "other/x")
 	s.as(model.RoleTriager)
 	if a := s.get(ui.ConnectionsPath); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a triager: %s", a.Status)
@@ -185,13 +185,13 @@ func TestHostKindLabels(t *testing.T) {
 		_, label, _ := strings.Cut(page, fmt.Sprintf(`<option value="%s"`, kind))
 		_, label, _ = strings.Cut(label, ">")
 		label, _, _ = strings.Cut(label, "<")
-		if other, taken := named[label]; taken || label == "" {
+		if other, exists := named[label]; exists || label == "" {
 			t.Errorf("%s has the name %q, as has %s", kind, label, other)
 		}
 		named[label] = kind
 	}
 	shows(t, page, "option[value=jira]", "#secret")
-	says(t, page, "connections create --app")
+	containsAll(t, page, "connections create --app")
 }
 
 // TestConnectionOffersWebhooksIfHostSupportsThem checks that webhooks are offered if the host
@@ -223,7 +223,7 @@ func TestRunnersPage(t *testing.T) {
 	p := s.connect()
 	s.as(model.RoleAdmin)
 	shows(t, s.page(ui.RunnersPath), "[data-say=no-runners]")
-	says(t, s.page(ui.RunnersPath), "redoubt serve --runner")
+	containsAll(t, s.page(ui.RunnersPath), "redoubt serve --runner")
 	a := s.post(ui.RunnersPath, url.Values{})
 	if a.StatusCode != http.StatusSeeOther || len(a.Cookies()) != 1 {
 		t.Fatalf("%s %v", a.Status, a.Cookies())
@@ -233,7 +233,7 @@ func TestRunnersPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.AddCookie(a.Cookies()[0])
-	says(t, s.send(r).text, "export REDOUBT_TOKEN=rdt_", "redoubt runner --url")
+	containsAll(t, s.send(r).text, "export REDOUBT_TOKEN=rdt_", "redoubt runner --url")
 	lacks(t, s.page(ui.RunnersPath), "rdt_")
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		tokens, err := tx.Tokens(ctx)
@@ -247,7 +247,7 @@ func TestRunnersPage(t *testing.T) {
 	s.follow(fmt.Sprint("/projects/", p.ID, "/scan"), url.Values{})
 	run := s.work("x\n")
 	page := s.page(ui.RunnersPath)
-	says(t, page, "build-7", "bubblewrap")
+	containsAll(t, page, "build-7", "bubblewrap")
 	shows(t, page, fmt.Sprintf(`a[href$="/runs/%d"]`, run.ID))
 	hides(t, page, "[data-say=no-runners]")
 	shows(t, s.follow(ui.RunnersPath+"/"+ui.Decimal(run.RunnerID)+"/revoke", url.Values{}), "[data-say=runner-revoked]", "[data-say=no-runners]")
@@ -290,15 +290,15 @@ func TestBrokenWebhookShowsWarning(t *testing.T) {
 	const broken, recreate = `data-webhook="broken"`, `<button form="recreate" name="repository" value="`
 	lacks(t, s.page(at), broken, recreate)
 	s.clock.Advance(6 * time.Minute)
-	says(t, s.page(at), broken, recreate, `<form id="recreate" method="post" action="/orgs/`+s.org.Slug+at+`/hooks">`)
+	containsAll(t, s.page(at), broken, recreate, `<form id="recreate" method="post" action="/orgs/`+s.org.Slug+at+`/hooks">`)
 	for _, page := range []string{s.page(at), s.page(ui.ConnectionsPath)} {
-		says(t, textAt(t, page, "[data-say=webhook-silent]"), "acme/new", "the push of 1111 to <trunk>")
-		says(t, page, "the push of 1111 to &lt;trunk&gt;")
+		containsAll(t, textAt(t, page, "[data-say=webhook-silent]"), "acme/new", "the push of 1111 to <trunk>")
+		containsAll(t, page, "the push of 1111 to &lt;trunk&gt;")
 	}
 
 	s.codeHosts.unreachable = true
 	unreachable := s.page(at)
-	says(t, unreachable, broken)
+	containsAll(t, unreachable, broken)
 	lacks(t, unreachable, recreate)
 	s.codeHosts.unreachable = false
 
@@ -325,5 +325,5 @@ func TestBrokenWebhookShowsWarning(t *testing.T) {
 		return tx.SetRepositoryHook(ctx, r.ID, "41", "https://other.example/api/webhooks/1/1")
 	})
 	shows(t, s.page(at), makeHooks)
-	says(t, textAt(t, s.page(at), "[data-say=told-elsewhere]"), "https://other.example/api/webhooks/1/1", "https://redoubt.example")
+	containsAll(t, textAt(t, s.page(at), "[data-say=told-elsewhere]"), "https://other.example/api/webhooks/1/1", "https://redoubt.example")
 }

@@ -35,10 +35,10 @@ func TestDueDatesOnPages(t *testing.T) {
 		if a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s=%s: %s", name, value, a.Status)
 		}
-		says(t, a.text, `role="alert"`, `value="`+value+`"`)
+		containsAll(t, a.text, `role="alert"`, `value="`+value+`"`)
 	}
 	shows(t, s.page(page), days...)
-	says(t, s.page(page), ui.Capital(model.DueDays{Critical: 1, High: 30}.String()))
+	containsAll(t, s.page(page), ui.Capital(model.DueDays{Critical: 1, High: 30}.String()))
 
 	list := s.page("/findings?sort=due")
 	shows(t, list, "[data-due].bad")
@@ -53,9 +53,9 @@ func TestDueDatesOnPages(t *testing.T) {
 	if late == "" || late == "0" || none == "" {
 		t.Errorf("%s are overdue, %s have no date", late, none)
 	}
-	says(t, s.page("/findings?due=overdue"), `data-total="`+late+`"`)
-	says(t, s.page("/findings?-due=overdue&due=none"), `data-total="`+none+`"`)
-	says(t, s.page("/findings?group=project"), `data-count="overdue"`)
+	containsAll(t, s.page("/findings?due=overdue"), `data-total="`+late+`"`)
+	containsAll(t, s.page("/findings?-due=overdue&due=none"), `data-total="`+none+`"`)
+	containsAll(t, s.page("/findings?group=project"), `data-count="overdue"`)
 	overview := s.page("/overview")
 	shows(t, overview, "[data-targets=severity] table", "[data-targets=tag] table", "[data-count=overdue]")
 	checkOverdueCounts(t, s, overview)
@@ -78,6 +78,6 @@ func checkOverdueCounts(t *testing.T, s *site, overview string) {
 	}
 	for _, link := range links {
 		_, path, _ := strings.Cut(link.address, "/orgs/"+s.org.Slug)
-		says(t, s.page(path), `data-total="`+strconv.Itoa(link.n)+`"`)
+		containsAll(t, s.page(path), `data-total="`+strconv.Itoa(link.n)+`"`)
 	}
 }

@@ -63,17 +63,17 @@ func (s *site) requestException(until string, findings ...string) string {
 func TestApprovalFormIsPrefilled(t *testing.T) {
 	day := func(s *site, days int) string { return s.clock.Now().UTC().AddDate(0, 0, days).Format(time.DateOnly) }
 	for name, test := range map[string]struct {
-		ask   int // days from now; 0: no end
-		later int // days until the approval
-		want  int // days from the approval; 0: no end
+		requested int // days from now; 0: no end
+		later     int // days until the approval
+		want      int // days from the approval; 0: no end
 	}{
-		"a day": {ask: 30, want: 30}, "no end": {}, "a day that has passed": {ask: 3, later: 10, want: 90},
+		"a day": {requested: 30, want: 30}, "no end": {}, "a day that has passed": {requested: 3, later: 10, want: 90},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := demoSite(t)
 			until := ""
-			if test.ask > 0 {
-				until = day(s, test.ask)
+			if test.requested > 0 {
+				until = day(s, test.requested)
 			}
 			id := s.requestException(until, firstFinding(s))
 			s.clock.Advance(time.Duration(test.later) * 24 * time.Hour)
@@ -134,7 +134,7 @@ func TestExceptionRequestShowsCode(t *testing.T) {
 	}
 	shown := map[string]bool{}
 	for _, block := range blocks {
-		shown[looks.ReplaceAllString(block, "$1")] = true
+		shown[highlights.ReplaceAllString(block, "$1")] = true
 		if strings.Count(block, `class="line hit"`) != 2 || strings.Contains(block, "<script>") || strings.Contains(block, "<img") {
 			t.Errorf("it differs from the finding's page:\n%s", block)
 		}
@@ -201,7 +201,7 @@ func TestBlockingPageShowsPendingRequests(t *testing.T) {
 	second := s.requestException("", ids[1])
 	s.as(model.RoleViewer)
 	text := s.page(page)
-	says(t, text, link(first), link(second))
+	containsAll(t, text, link(first), link(second))
 	lacks(t, text, "data-ask>")
 	hides(t, text, "[data-say=fix-or-ask]", "[data-say=may-look-and-ask]")
 	shows(t, text, "[data-say=fix-or-wait]", "[data-say=may-look]")

@@ -15,8 +15,8 @@ import (
 func (s *site) addExceptionRequest(reason string, findings ...string) string {
 	s.t.Helper()
 	a := s.post("/exceptions/requests", url.Values{"id": findings, "reason": {reason}, "until": {"2999-01-31"}, "triage_reason": {"no_time"}})
-	id, asked := strings.CutPrefix(strings.TrimSuffix(a.Header.Get("Location"), "?done=asked"), "/orgs/acme/exceptions/")
-	if a.StatusCode != http.StatusSeeOther || !asked {
+	id, requested := strings.CutPrefix(strings.TrimSuffix(a.Header.Get("Location"), "?done=asked"), "/orgs/acme/exceptions/")
+	if a.StatusCode != http.StatusSeeOther || !requested {
 		s.t.Fatalf("asking: %s %s", a.Status, a.text)
 	}
 	return id
@@ -46,23 +46,23 @@ func TestExceptionRequestsOnPages(t *testing.T) {
 	id := s.addExceptionRequest("<b>only</b> our tests", finding)
 	one := s.page("/exceptions/" + id + "?done=asked")
 	shows(t, one, "[data-say=asked]", "[data-reason=no_time]", `form[action$="/withdraw"]`)
-	says(t, one, "&lt;b&gt;only&lt;/b&gt; our tests", "2999-01-31", "/orgs/acme/findings/"+finding)
+	containsAll(t, one, "&lt;b&gt;only&lt;/b&gt; our tests", "2999-01-31", "/orgs/acme/findings/"+finding)
 	checkInline(t, one)
 	if strings.Contains(one, `value="approve"`) || s.waits() != "" {
 		t.Error("the decision form is shown to a viewer")
 	}
 	panel := s.page("/findings/" + finding)
 	shows(t, panel, `[data-asked] a[href$="/exceptions/`+id+`"]`, `.history [data-did=asked] a[href$="/exceptions/`+id+`"]`)
-	says(t, textAt(t, panel, ".history [data-did=asked]"), "2999-01-31")
+	containsAll(t, textAt(t, panel, ".history [data-did=asked]"), "2999-01-31")
 	if strings.Contains(panel, "data-ask>") {
 		t.Error("a requested exception can be requested again")
 	}
-	again := s.post("/exceptions/requests", url.Values{"id": {finding}, "reason": {"kept <typed>"}})
-	if again.StatusCode != http.StatusConflict {
-		t.Errorf("requested twice: %s", again.Status)
+	repeated := s.post("/exceptions/requests", url.Values{"id": {finding}, "reason": {"kept <typed>"}})
+	if repeated.StatusCode != http.StatusConflict {
+		t.Errorf("requested twice: %s", repeated.Status)
 	}
-	says(t, textAt(t, again.text, "[role=alert]"), id, finding)
-	says(t, again.text, "kept &lt;typed&gt;")
+	containsAll(t, textAt(t, repeated.text, "[role=alert]"), id, finding)
+	containsAll(t, repeated.text, "kept &lt;typed&gt;")
 	for _, form := range []url.Values{{"id": {finding}, "reason": {" "}}, {"id": {finding}, "reason": {"x"}, "until": {"soon"}}, {"id": {"x"}, "reason": {"x"}}, {"reason": {"x"}}} {
 		if a := s.post("/exceptions/requests", form); a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%v: %s", form, a.Status)
@@ -73,9 +73,9 @@ func TestExceptionRequestsOnPages(t *testing.T) {
 	if got := s.waits(); got != "1" {
 		t.Errorf("the navigation shows %q pending", got)
 	}
-	says(t, s.page("/exceptions?show=requested"), "&lt;b&gt;only&lt;/b&gt; our tests", "/orgs/acme/exceptions/"+id)
-	says(t, s.page("/exceptions/"+id), `name="until" value="2999-01-31"`, `value="approve"`, `value="refuse"`)
-	told := map[string]bool{}
+	containsAll(t, s.page("/exceptions?show=requested"), "&lt;b&gt;only&lt;/b&gt; our tests", "/orgs/acme/exceptions/"+id)
+	containsAll(t, s.page("/exceptions/"+id), `name="until" value="2999-01-31"`, `value="approve"`, `value="refuse"`)
+	messages := map[string]bool{}
 	for what, form := range map[string]url.Values{
 		"no reason":           {"do": {"refuse"}, "refusal": {" "}},
 		"an expired day":      {"do": {"approve"}, "until": {"2001-01-31"}},
@@ -83,12 +83,12 @@ func TestExceptionRequestsOnPages(t *testing.T) {
 		"neither":             {},
 	} {
 		a := s.post("/exceptions/"+id, form)
-		if told[textAt(t, a.text, "[role=alert]")] = true; a.StatusCode != http.StatusBadRequest {
+		if messages[textAt(t, a.text, "[role=alert]")] = true; a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %s %s", what, a.Status, a.text)
 		}
 	}
-	if len(told) != 4 {
-		t.Errorf("for four errors got %v", told)
+	if len(messages) != 4 {
+		t.Errorf("for four errors got %v", messages)
 	}
 	a := s.post("/exceptions/"+id, url.Values{"do": {"approve"}, "until": {"2999-06-30"}, "answer": {"until the upgrade"}})
 	if a.Header.Get("Location") != "/orgs/acme/exceptions/"+id+"?done=approved" {
@@ -98,10 +98,10 @@ func TestExceptionRequestsOnPages(t *testing.T) {
 		t.Errorf("approved twice: %s", a.Status)
 	}
 	shows(t, s.page("/exceptions/"+id+"?done=approved"), "[data-say=approved]")
-	says(t, s.page("/exceptions/"+id+"?done=approved"), "2999-06-30", "until the upgrade")
+	containsAll(t, s.page("/exceptions/"+id+"?done=approved"), "2999-06-30", "until the upgrade")
 	panel = s.page("/findings/" + finding)
 	shows(t, panel, ".history [data-did^=ignored]")
-	says(t, textAt(t, panel, ".history [data-did=exception-active]"), "2999-06-30", "until the upgrade")
+	containsAll(t, textAt(t, panel, ".history [data-did=exception-active]"), "2999-06-30", "until the upgrade")
 	if got := s.waits(); got != "" {
 		t.Errorf("the navigation shows %q pending", got)
 	}
@@ -124,7 +124,7 @@ func TestUndoOfApproval(t *testing.T) {
 	page := strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme")
 	undo := "/exceptions/" + id + "/undo"
 	shows(t, s.page(page), "[data-say=approved]", `form[action="/orgs/acme`+undo+`"]`)
-	says(t, s.page(page), "2999-06-30", ">oh<")
+	containsAll(t, s.page(page), "2999-06-30", ">oh<")
 	ada := s.viewer
 	s.viewer = &ui.Viewer{UserID: bobID, User: "bob", Role: model.RoleTriager, Deployment: s.org}
 	lacks(t, s.page(page), undo)
@@ -135,7 +135,7 @@ func TestUndoOfApproval(t *testing.T) {
 	if a := s.post(undo, nil); a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("undoing: %s %s", a.Status, a.text)
 	}
-	says(t, s.page("/exceptions/"+id), `value="approve"`, `value="refuse"`)
+	containsAll(t, s.page("/exceptions/"+id), `value="approve"`, `value="refuse"`)
 	lacks(t, s.page("/exceptions/"+id), "2999-06-30", ">oh<")
 	if got := s.waits(); got != "1" {
 		t.Errorf("the navigation shows %q pending", got)

@@ -42,13 +42,13 @@ func TestCommentsOnPages(t *testing.T) {
 	finding := firstFinding(s)
 	own, back := "/findings/"+finding, "/orgs/acme/findings?finding="+finding
 	s.as(model.RoleViewer)
-	says(t, s.page(own), `action="/orgs/acme/findings/`+finding+`/comments"`, `<option value="ben" label="Ben Okri">`)
+	containsAll(t, s.page(own), `action="/orgs/acme/findings/`+finding+`/comments"`, `<option value="ben" label="Ben Okri">`)
 	a := s.post(own+"/comments", url.Values{"text": {"<b>look</b>, @ben.\n@unknown"}, "back": {back}})
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != back+"#comments" {
 		t.Fatalf("commenting: %s to %s: %s", a.Status, a.Header.Get("Location"), a.text)
 	}
 	page := s.page(own)
-	says(t, page, `&lt;b&gt;look&lt;/b&gt;, <b class="mention">@ben</b>.`, "@unknown</p>", "Ada Lovelace")
+	containsAll(t, page, `&lt;b&gt;look&lt;/b&gt;, <b class="mention">@ben</b>.`, "@unknown</p>", "Ada Lovelace")
 	shows(t, page, withdraws)
 	checkInline(t, page)
 	for what, form := range map[string]url.Values{"empty": {"text": {" \n"}}, "none": {}, "too long": {"text": {strings.Repeat("x", model.MaxNote+1)}}} {
@@ -67,7 +67,7 @@ func TestCommentsOnPages(t *testing.T) {
 
 	s.viewer = &ui.Viewer{UserID: ben.ID, User: "ben", DisplayName: "Ben Okri", Role: model.RoleTriager, Deployment: s.org}
 	shows(t, s.page("/mine"), mentions)
-	says(t, s.page("/mine"), `href="/orgs/acme/findings/`+finding+`#comments"`, `&lt;b&gt;look&lt;/b&gt;`)
+	containsAll(t, s.page("/mine"), `href="/orgs/acme/findings/`+finding+`#comments"`, `&lt;b&gt;look&lt;/b&gt;`)
 	hides(t, s.page(own), withdraws)
 	withdraw := own + "/comments/" + lastComment(s, own) + "/withdraw"
 	first := own + "/comments/" + firstComment(s, ben.ID) + "/withdraw"
@@ -159,7 +159,7 @@ func TestCommentOnRemovedFindingIsWithdrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := s.page(own)
-	says(t, page, "it goes")
+	containsAll(t, page, "it goes")
 	shows(t, page, withdraws)
 	hides(t, page, commentForm)
 	if a := s.post(own+"/comments", url.Values{"text": {"more"}}); a.StatusCode != http.StatusNotFound {

@@ -76,7 +76,7 @@ func TestScanPageMatchesGate(t *testing.T) {
 		edit(&c)
 		return c
 	}
-	said := map[string]int{}
+	counts := map[string]int{}
 	for what, conditions := range map[string][]model.PolicyCondition{
 		"none": nil, "high": {block},
 		"comment": {with(func(c *model.PolicyCondition) { c.Mode = model.ModeComment })},
@@ -107,12 +107,12 @@ func TestScanPageMatchesGate(t *testing.T) {
 				if word != "" && condition == "" {
 					t.Errorf("%s: the page does not name the condition", what)
 				}
-				said[word]++
+				counts[word]++
 			}
 		}
 	}
-	if said["blocks"] < 10 || said[""] < 10 {
-		t.Errorf("got %v", said)
+	if counts["blocks"] < 10 || counts[""] < 10 {
+		t.Errorf("got %v", counts)
 	}
 	s.setConditions(model.PolicyCondition{Mode: model.ModeBlock, Severity: model.SeverityLow})
 	shows(t, s.page("/findings/"+rowID(s, "/supply-chain/vulnerabilities?q=old")), "[data-gate=blocks-new]")

@@ -34,11 +34,11 @@ func TestFailedScansDoNotCountAsFirstScan(t *testing.T) {
 		})
 	}
 	fail()
-	says(t, textAt(t, s.page("/overview"), "#startsteps [data-say=failed]"), "acme/broken")
+	containsAll(t, textAt(t, s.page("/overview"), "#startsteps [data-say=failed]"), "acme/broken")
 	lacks(t, s.steps(), `class="done"`)
 	s.build(branchReport(s, "main", true, "one"))
 	fail()
-	says(t, textAt(t, s.steps(), "li.done[data-say=scanned]"), "acme/app")
+	containsAll(t, textAt(t, s.steps(), "li.done[data-say=scanned]"), "acme/app")
 }
 
 // TestFirstStartCreatesCommandToken checks that a server without scans shows the setup
@@ -49,7 +49,7 @@ func TestFirstStartCreatesCommandToken(t *testing.T) {
 	s.member("ada", "Ada Lovelace", model.RoleTriager)
 	bare := s.page("/overview")
 	shows(t, bare, "[data-say=nothing-scanned]", "[data-say=not-scanned]", "[value=terminal][checked]")
-	says(t, bare, "http://example.com")
+	containsAll(t, bare, "http://example.com")
 	a := s.post(ui.StartPath+"/token", url.Values{"from": {"github"}})
 	if a.StatusCode != http.StatusSeeOther {
 		t.Fatalf("%s: %s", a.Status, a.text)
@@ -61,7 +61,7 @@ func TestFirstStartCreatesCommandToken(t *testing.T) {
 		t.Fatalf("the token is not shown exactly once near the commands:\n%s", shown)
 	}
 	shows(t, shown, "[value=github][checked]")
-	says(t, textAt(t, shown, "[data-say=token-made]"), "GitHub Actions (first start)", s.clock.Now().AddDate(0, 0, 90).UTC().Format(time.DateOnly))
+	containsAll(t, textAt(t, shown, "[data-say=token-made]"), "GitHub Actions (first start)", s.clock.Now().AddDate(0, 0, 90).UTC().Format(time.DateOnly))
 	lacks(t, s.page(strings.TrimPrefix(a.Header.Get("Location"), "/orgs/acme")), text)
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		list, err := tx.Tokens(ctx)
@@ -98,7 +98,7 @@ func TestFirstStartUpdatesAfterScan(t *testing.T) {
 	shows(t, s.page("/overview"), decide, "[data-say=alone]", leave)
 	s.build(branchReport(s, "main", true, "one"))
 	shows(t, s.page("/overview"), "[data-say=set-up] [data-say=scanned] .tag.good", "[data-say=set-up] [data-say=undecided] .tag.plain")
-	says(t, textAt(t, s.steps(), "li.done[data-say=scanned]"), "acme/app")
+	containsAll(t, textAt(t, s.steps(), "li.done[data-say=scanned]"), "acme/app")
 	for _, role := range []model.Role{model.RoleViewer, model.RoleTriager} {
 		s.as(role)
 		hides(t, s.page("/overview"), "[data-say=set-up]")
@@ -115,7 +115,7 @@ func TestFirstStartUpdatesAfterScan(t *testing.T) {
 		t.Fatalf("leaving: %s", a.Status)
 	}
 	steps := s.steps()
-	says(t, textAt(t, steps, "[data-say=scanned]"), "acme/app")
+	containsAll(t, textAt(t, steps, "[data-say=scanned]"), "acme/app")
 	shows(t, steps, "[data-say=blocking][data-count='1']", "[data-say=people][data-count='2']") // an open page shows all steps
 	hides(t, s.page("/overview"), "[data-say=set-up]")
 }
@@ -164,7 +164,7 @@ func TestFirstStartIsAccessible(t *testing.T) {
 	s.as(model.RoleAdmin)
 	s.member("ada", "Ada Lovelace", model.RoleAdmin)
 	b := s.browse(390, 844)
-	look := func(what string) {
+	check := func(what string) {
 		t.Helper()
 		b.run(axe)
 		faults := b.axe(allRules)
@@ -177,12 +177,12 @@ func TestFirstStartIsAccessible(t *testing.T) {
 		}
 	}
 	b.open("/overview")
-	look("an empty server")
+	check("an empty server")
 	b.do(chromedp.Click(".of-terminal form .primary"), chromedp.WaitReady(".say.good"))
 	b.until(`document.querySelector(".card.start > .copy [data-copy]:not([hidden])")`)
-	look("the token")
+	check("the token")
 	b.open("/upload")
-	look("the upload")
+	check("the upload")
 }
 
 // TestStartPageShowsProjectName checks that the page shows how both commands derive the project
@@ -192,7 +192,7 @@ func TestStartPageShowsProjectName(t *testing.T) {
 	s.as(model.RoleAdmin)
 	_, note, _ := strings.Cut(s.page("/start"), `<div class="way of-terminal">`)
 	note, _, _ = strings.Cut(note, `<div class="way of-`)
-	says(t, note, "<code>redoubt ci</code>", "<code>origin</code>", "<code>local_scan/</code>", "<code>semgrep ci</code>", "export SEMGREP_REPO_NAME=")
+	containsAll(t, note, "<code>redoubt ci</code>", "<code>origin</code>", "<code>local_scan/</code>", "<code>semgrep ci</code>", "export SEMGREP_REPO_NAME=")
 	if n := document(t, note).Find("p.note").Length(); n != 1 {
 		t.Errorf("%d notes name the project, want one", n)
 	}

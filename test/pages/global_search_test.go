@@ -55,7 +55,7 @@ func TestSearchLinksToExistingPages(t *testing.T) {
 	s.crew()
 	s.as(model.RoleTriager)
 	finding := firstFinding(s)
-	s.Keep(url.Values{"query": {"severities=high"}, "name": {"Weekly review"}})
+	s.saveView(url.Values{"query": {"severities=high"}, "name": {"Weekly review"}})
 	for _, c := range []struct{ typed, leads string }{
 		{"#" + finding, "/findings/" + finding},
 		{finding, "/findings/" + finding},
@@ -79,13 +79,13 @@ func TestSearchLinksToExistingPages(t *testing.T) {
 				t.Errorf("%q links to %s, which returns %d", c.typed, to, a.StatusCode)
 			}
 		}
-		says(t, s.page("/search?q="+url.QueryEscape(c.typed)), html.EscapeString(addresses[0]))
+		containsAll(t, s.page("/search?q="+url.QueryEscape(c.typed)), html.EscapeString(addresses[0]))
 	}
 	_, _, text := s.palette("/overview", "no such name")
-	says(t, text, `data-total="0"`, "/orgs/acme/findings?q=no&#43;such&#43;name")
+	containsAll(t, text, `data-total="0"`, "/orgs/acme/findings?q=no&#43;such&#43;name")
 	page := s.page("/search?q=no+such+name")
 	shows(t, page, "[data-say=nothing-found]")
-	says(t, page, "/orgs/acme/advisories?q=no&#43;such&#43;name")
+	containsAll(t, page, "/orgs/acme/advisories?q=no&#43;such&#43;name")
 }
 
 // navLabel returns the label of a page in the navigation.
@@ -158,7 +158,7 @@ func TestSearchEscapesHostileNames(t *testing.T) {
 		}
 	}
 	_, _, all := s.palette("/overview", "IMG")
-	says(t, all, "acme/&lt;<mark>img</mark> src=x")
+	containsAll(t, all, "acme/&lt;<mark>img</mark> src=x")
 }
 
 // TestSearchIsBounded checks that searches above the limits are rejected, and others are not.
@@ -169,7 +169,7 @@ func TestSearchIsBounded(t *testing.T) {
 		if a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%q: %d", typed, a.StatusCode)
 		}
-		says(t, textAt(t, a.text, "main [role=alert] li"), most)
+		containsAll(t, textAt(t, a.text, "main [role=alert] li"), most)
 	}
 	for _, typed := range []string{"a", "%", "_", "'; --", strings.Repeat("א", 200), "\u202e", "#", "0", "#18446744073709551616"} {
 		s.palette("/overview", typed)

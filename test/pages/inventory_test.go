@@ -21,7 +21,7 @@ import (
 func TestProjects(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/projects")
-	says(t, page, "acme/payments", "platform/infra/terraform-modules", "team:platform")
+	containsAll(t, page, "acme/payments", "platform/infra/terraform-modules", "team:platform")
 	if strings.Index(page, "acme/web-shop") > strings.Index(page, "acme/gateway") {
 		t.Error("the most severe is not first")
 	}
@@ -31,13 +31,13 @@ func TestProjects(t *testing.T) {
 	}
 	for query, want := range map[string]string{"?q=GATE": "acme/gateway", "?tag=pci": "acme/payments", "?silent=1": "acme/gateway"} {
 		narrowed := s.page("/projects" + query)
-		says(t, narrowed, want)
+		containsAll(t, narrowed, want)
 		if strings.Contains(narrowed, "<b>acme/web-shop</b>") {
 			t.Errorf("%s shows everything", query)
 		}
 	}
 	shows(t, s.page("/projects?q=nothing"), "[data-say=no-project-fits]")
-	says(t, newSite(t).page("/projects"), "redoubt import --project")
+	containsAll(t, newSite(t).page("/projects"), "redoubt import --project")
 	if a := s.get("/projects?page=x"); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a bad page: %d", a.StatusCode)
 	}
@@ -48,7 +48,7 @@ func TestProjects(t *testing.T) {
 func TestProjectCountsLinkToTheirRows(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/projects/" + first(s, "/projects?q=payments", "/projects/"))
-	says(t, page, "acme/payments", "release/1.3", "requirements.txt")
+	containsAll(t, page, "acme/payments", "release/1.3", "requirements.txt")
 	shows(t, page, `a[href="/orgs/acme/scans?project=acme%2fpayments"]`)
 	parts := regexp.MustCompile(`<a class="(?:soft part|big)" href="([^"]+)"[^>]*>[^<0-9]*([0-9]+)`).FindAllStringSubmatch(page, -1)
 	if len(parts) < 5 {
@@ -98,13 +98,13 @@ const latestLink = ".pager .pages a:not([rel])"
 func TestScans(t *testing.T) {
 	s := demoSite(t)
 	page := s.page("/scans")
-	says(t, page, "semgrep", "gitleaks", "acme/payments")
+	containsAll(t, page, "semgrep", "gitleaks", "acme/payments")
 	shows(t, page, "[data-status=SCAN_STATUS_COMPLETED]")
 	hides(t, page, latestLink)
 	older, _ := document(t, page).Find(".pager a[rel=next]").Attr("href")
 	shows(t, s.page(strings.TrimPrefix(older, "/orgs/acme")), latestLink)
 	narrowed := s.page("/scans?project=acme/gateway&full=1&product=sast&status=completed&ref=main")
-	says(t, narrowed, "acme/gateway")
+	containsAll(t, narrowed, "acme/gateway")
 	if strings.Contains(narrowed, ">acme/payments<") {
 		t.Error("other projects are shown")
 	}
@@ -157,8 +157,8 @@ func TestRunningScansAreRefreshed(t *testing.T) {
 	list, running := s.page("/scans"), s.page("/scans/"+ui.Decimal(id))
 	shows(t, list, "[data-status=SCAN_STATUS_RUNNING][data-stage='0']", `[hx-trigger="every 2s"]`)
 	shows(t, running, "[data-status=SCAN_STATUS_RUNNING][data-stage='0']", `[hx-trigger="every 2s"]`)
-	says(t, running, "strange.lock")
-	says(t, textAt(t, s.page("/supply-chain/dependencies"), "[data-say=unread]"), "strange.lock")
+	containsAll(t, running, "strange.lock")
+	containsAll(t, textAt(t, s.page("/supply-chain/dependencies"), "[data-say=unread]"), "strange.lock")
 	s.clock.Advance(2 * time.Hour)
 	page := s.page("/scans/" + ui.Decimal(id))
 	shows(t, page, "[data-status=SCAN_STATUS_NEVER_FINISHED]")
@@ -169,9 +169,9 @@ func TestRunningScansAreRefreshed(t *testing.T) {
 
 func TestProjectsUsingPackage(t *testing.T) {
 	s := demoSite(t)
-	says(t, s.page("/supply-chain/dependencies"), "package-lock.json", "npm", "MIT")
+	containsAll(t, s.page("/supply-chain/dependencies"), "package-lock.json", "npm", "MIT")
 	page := s.page("/supply-chain/dependencies?name=LODASH")
-	says(t, page, "lodash", "acme/web-shop")
+	containsAll(t, page, "lodash", "acme/web-shop")
 	rows := func(query string) int {
 		return strings.Count(s.page("/supply-chain/dependencies"+query), "data-dependency")
 	}
@@ -194,7 +194,7 @@ func TestProjectsUsingPackage(t *testing.T) {
 	}
 	next := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(s.page("/supply-chain/dependencies"))
 	shows(t, s.page(strings.TrimPrefix(html.UnescapeString(next[1]), "/orgs/acme")), latestLink)
-	says(t, newSite(t).page("/supply-chain/dependencies"), "redoubt import --project")
+	containsAll(t, newSite(t).page("/supply-chain/dependencies"), "redoubt import --project")
 }
 
 func TestPolicyModes(t *testing.T) {
@@ -203,7 +203,7 @@ func TestPolicyModes(t *testing.T) {
 	shows(t, s.page("/policies"), ofCode+"[data-default]", ofCode+"[data-everything]")
 	id := first(s, "/policies", "/policies/")
 	found := s.page("/policies/" + id + "?q=SQL-string")
-	says(t, found, "redoubt.python.sql-string-format")
+	containsAll(t, found, "redoubt.python.sql-string-format")
 	shows(t, found, "td[data-mode=block]")
 	if page := s.page("/policies/" + id + "?mode=comment"); strings.Contains(page, "sql-string-format") {
 		t.Error("a blocking rule among those that comment")
@@ -217,8 +217,8 @@ func TestPolicyModes(t *testing.T) {
 	if rule := textAt(t, page, "[data-say=mode-set] code"); rule != "redoubt.python.eval" {
 		t.Errorf("the mode of %q is shown as set", rule)
 	}
-	says(t, page, `value="block" aria-pressed="true"`)
-	says(t, textAt(t, page, "[data-changed-by]"), "ada")
+	containsAll(t, page, `value="block" aria-pressed="true"`)
+	containsAll(t, textAt(t, page, "[data-changed-by]"), "ada")
 	filter := model.FindingFilter{IssueType: model.SAST, Rules: []string{"redoubt.python.eval"}, Modes: []model.PolicyMode{model.ModeBlock}}
 	if s.View().Count(filter) == 0 {
 		t.Error("the mode has no effect")
@@ -233,11 +233,11 @@ func TestPolicyModes(t *testing.T) {
 func TestSBOMExportForm(t *testing.T) {
 	s := demoSite(t)
 	empty := s.page("/sbom")
-	says(t, empty, "CycloneDX 1.6 JSON", "SPDX 2.3 JSON", "OpenVEX 0.2.0 JSON", "acme/payments")
+	containsAll(t, empty, "CycloneDX 1.6 JSON", "SPDX 2.3 JSON", "OpenVEX 0.2.0 JSON", "acme/payments")
 	shows(t, empty, "[data-say=no-exports]")
 	project := first(s, "/projects?q=web-shop", "/projects/")
 	waiting := s.follow("/sbom", url.Values{"format": {"SBOM_FORMAT_CYCLONEDX 1.6 json"}, "project": {project}})
-	says(t, textAt(t, waiting, "tr:has([data-say=being-made])"), "acme/web-shop")
+	containsAll(t, textAt(t, waiting, "tr:has([data-say=being-made])"), "acme/web-shop")
 	shows(t, waiting, `[hx-trigger="every 2s"]`)
 	s.runSBOMJob()
 	done := s.page("/sbom")

@@ -50,25 +50,25 @@ func TestUserNamesOfOtherDeploymentsAreHidden(t *testing.T) {
 			tri := d.user(other, "tri-taken", model.RoleTriager)
 			his := d.browserAs(tri)
 			b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
-			say := func(a answer) { answers[name] = append(answers[name], normalizedText(a, name)) }
+			record := func(a answer) { answers[name] = append(answers[name], normalizedText(a, name)) }
 			made := b.submit("/settings/users", url.Values{"name": {name}, "display_name": {"T"}, "role": {"triager"}})
-			say(made)
+			record(made)
 			page := b.follow(made)
-			say(page)
+			record(page)
 			link := joinText.FindString(page.text)
 			guest := d.browser()
-			say(guest.do(http.MethodGet, link, nil))
-			say(guest.do(http.MethodPost, link, url.Values{"password": {"short"}, "again": {"short"}}))
-			say(b.submit("/settings/users", url.Values{"name": {name}, "role": {"admin"}})) // replaces the first
-			say(guest.do(http.MethodGet, link, nil))
+			record(guest.do(http.MethodGet, link, nil))
+			record(guest.do(http.MethodPost, link, url.Values{"password": {"short"}, "again": {"short"}}))
+			record(b.submit("/settings/users", url.Values{"name": {name}, "role": {"admin"}})) // replaces the first
+			record(guest.do(http.MethodGet, link, nil))
 			id := regexp.MustCompile(`invitations/\d+`).FindString(b.page("/settings/users"))
 			for _, path := range []string{"role", "link", "disable", "enable"} {
-				say(b.submit("/settings/users/"+name+"/"+path, url.Values{"role": {"none"}}))
+				record(b.submit("/settings/users/"+name+"/"+path, url.Values{"role": {"none"}}))
 			}
-			say(b.submit("/settings/"+id+"/withdraw", nil))
-			say(b.do(http.MethodGet, "/orgs/acme/settings/audit?kind=user&id="+name, nil))
+			record(b.submit("/settings/"+id+"/withdraw", nil))
+			record(b.do(http.MethodGet, "/orgs/acme/settings/audit?kind=user&id="+name, nil))
 			link = joinText.FindString(b.follow(b.submit("/settings/users", url.Values{"name": {name}, "role": {"viewer"}})).text)
-			say(guest.do(http.MethodPost, link, url.Values{"password": {goodPassword}, "again": {goodPassword}}))
+			record(guest.do(http.MethodPost, link, url.Values{"password": {goodPassword}, "again": {goodPassword}}))
 			if _, err := d.store.User(t.Context(), name+"@acme"); err != nil {
 				t.Errorf("the link created no user: %v", err)
 			}
@@ -90,7 +90,7 @@ func TestUserJoinsByAcceptingInvitation(t *testing.T) {
 		his.wants("his page", his.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/orgs/noise/overview")
 		shows(t, his.do(http.MethodGet, "/orgs/noise/account", nil).text, `a[href="/invitations"][data-count="1"]`)
 		list := his.do(http.MethodGet, "/invitations", nil)
-		says(t, list.text, "ada", "acme", "triager")
+		containsAll(t, list.text, "ada", "acme", "triager")
 		checkInline(t, list.text)
 		path := regexp.MustCompile(`/invitations/\d+`).FindString(list.text)
 
@@ -137,16 +137,16 @@ func TestFormErrorsQuoteInput(t *testing.T) {
 	} {
 		a := b.submit("/settings/users", url.Values{"name": {name}, "role": {"viewer"}})
 		b.wants(name, a, http.StatusBadRequest, "")
-		says(t, textAt(t, a.text, "main [role=alert]"), want)
-		if kept, _ := document(t, a.text).Find("input[name=name]").Attr("value"); kept != name {
-			t.Errorf("for %q the form preserves %q", name, kept)
+		containsAll(t, textAt(t, a.text, "main [role=alert]"), want)
+		if preserved, _ := document(t, a.text).Find("input[name=name]").Attr("value"); preserved != name {
+			t.Errorf("for %q the form preserves %q", name, preserved)
 		}
 	}
 	long := b.submit("/settings/users", url.Values{"name": {"zoe"}, "display_name": {strings.Repeat("z", 101)}, "role": {"viewer"}})
 	b.wants("a long name", long, http.StatusBadRequest, "")
-	said := textAt(t, long.text, "main [role=alert]")
-	says(t, said, "101")
-	lacks(t, said, "display_name")
+	message := textAt(t, long.text, "main [role=alert]")
+	containsAll(t, message, "101")
+	lacks(t, message, "display_name")
 	shows(t, long.text, `input[name=display_name][value="`+strings.Repeat("z", 101)+`"]`)
 	guessed := b.submit("/account/password", url.Values{"current": {goodPassword}, "password": {"acme acme 2026"}, "again": {"acme acme 2026"}})
 	b.wants("the name of a deployment", guessed, http.StatusBadRequest, "")
@@ -170,9 +170,9 @@ func TestSingleDeploymentCreatesUsersDirectly(t *testing.T) {
 	shows(t, ben.do(http.MethodGet, "/orgs/acme/overview", nil).text, signedIn("ben", "viewer"))
 	twice := b.submit("/settings/users", url.Values{"name": {"ben"}, "role": {"admin"}})
 	b.wants("a member", twice, http.StatusBadRequest, "")
-	says(t, textAt(t, twice.text, "main [role=alert]"), "ben")
+	containsAll(t, textAt(t, twice.text, "main [role=alert]"), "ben")
 	b.submit("/settings/users/ben/role", url.Values{"role": {"none"}})
-	says(t, textAt(t, b.follow(b.submit("/settings/users", url.Values{"name": {"ben"}, "role": {"viewer"}})).text, "[data-say=invited] h2"), "ben")
+	containsAll(t, textAt(t, b.follow(b.submit("/settings/users", url.Values{"name": {"ben"}, "role": {"viewer"}})).text, "[data-say=invited] h2"), "ben")
 }
 
 // TestSignedInUserAcceptsInvitationLink checks that a signed-in user accepts an invitation link with
@@ -187,12 +187,12 @@ func TestSignedInUserAcceptsInvitationLink(t *testing.T) {
 	link := joinText.FindString(admin.follow(admin.submit("/settings/users", url.Values{"name": {"newcomer"}, "role": {"viewer"}})).text)
 	guest := d.browser()
 	page := guest.do(http.MethodGet, link, nil)
-	says(t, page.text, strings.ReplaceAll("/login?next="+link, "/join/", "%2fjoin%2f"), "newcomer@acme")
+	containsAll(t, page.text, strings.ReplaceAll("/login?next="+link, "/join/", "%2fjoin%2f"), "newcomer@acme")
 	checkInline(t, page.text)
 	shows(t, page.text, "input[name=password]")
 	tri := d.browserAs(d.user(other, "tri", model.RoleTriager))
 	accept := tri.do(http.MethodGet, link, nil).text
-	says(t, textAt(t, accept, "form button.primary"), "tri")
+	containsAll(t, textAt(t, accept, "form button.primary"), "tri")
 	hides(t, accept, "input[name=password]")
 	tri.wants("accepted", tri.do(http.MethodPost, link, nil), http.StatusSeeOther, "/orgs/acme/overview")
 	shows(t, tri.do(http.MethodGet, "/orgs/acme/overview", nil).text, signedIn("tri", "viewer"))
@@ -219,7 +219,7 @@ func TestDeploymentSelection(t *testing.T) {
 		b := d.browserAs(tri)
 		b.wants("/", b.do(http.MethodGet, "/", nil), http.StatusSeeOther, "/choose?next=%2F")
 		page := b.do(http.MethodGet, "/choose?next=%2F", nil)
-		says(t, page.text, `value="acme"`, `value="noise"`)
+		containsAll(t, page.text, `value="acme"`, `value="noise"`)
 		checkInline(t, page.text)
 		choose := func(slug, next string) answer {
 			return b.do(http.MethodPost, "/choose", url.Values{"deployment": {slug}, "next": {next}})

@@ -88,16 +88,16 @@ func TestFormsInBrowser(t *testing.T) {
 	b := s.browse(1280, 700)
 	page := "/policies/" + policyOf(s, "code")
 	b.open(page)
-	const place = `Math.round(document.querySelectorAll(".modes")[40].closest("tr").getBoundingClientRect().top)`
+	const position = `Math.round(document.querySelectorAll(".modes")[40].closest("tr").getBoundingClientRect().top)`
 	b.run(`document.querySelectorAll(".modes")[40].scrollIntoView({block: "center"})`)
-	before := read[int](b, place)
+	before := read[int](b, position)
 	b.run(`{ const button = document.querySelectorAll(".modes")[40].querySelector("button:not([disabled])"); button.click(); button.click(); }`)
 	b.until(`location.search.includes("changed=") && document.readyState === "complete" && document.querySelector("tr:target [role=status]")`)
 	if sent := n.posts.Load(); sent != 1 {
 		t.Errorf("two key presses sent %d forms", sent)
 	}
-	b.until(place + ` !== 0`)
-	if after := read[int](b, place); after < before-3 || after > before+3 {
+	b.until(position + ` !== 0`)
+	if after := read[int](b, position); after < before-3 || after > before+3 {
 		t.Errorf("the rule was at %d and is at %d", before, after)
 	}
 }

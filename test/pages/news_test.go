@@ -40,11 +40,11 @@ func newsCounts(t *testing.T, text string) string {
 	if news.Length() == 0 {
 		return ""
 	}
-	said := news.AttrOr("data-new", "") + " " + news.AttrOr("data-gone", "")
-	if shown := visibleNumbers(news.Text()); " "+shown+" " != strings.ReplaceAll(" "+said+" ", " 0 ", " ") {
-		t.Errorf("for %q the text is %q", said, shown)
+	counts := news.AttrOr("data-new", "") + " " + news.AttrOr("data-gone", "")
+	if shown := visibleNumbers(news.Text()); " "+shown+" " != strings.ReplaceAll(" "+counts+" ", " 0 ", " ") {
+		t.Errorf("for %q the text is %q", counts, shown)
 	}
-	return said
+	return counts
 }
 
 // TestUpdateNoticeOfOpenPage checks that an open page shows the numbers of new and resolved findings in
@@ -57,10 +57,10 @@ func TestUpdateNoticeOfOpenPage(t *testing.T) {
 		"/overview": "2 1", "/findings": "2 1", "/findings?rules=three": "1 0",
 		"/findings?rules=two": "0 1", "/findings?rules=one": "", "/secrets": "", "/findings?status=any": "2 0",
 	}
-	ask := map[string]string{}
+	pollAddresses := map[string]string{}
 	for page := range pages {
-		ask[page] = pollURL(t, s.page(page))
-		if a := s.poll(ask[page]); a.StatusCode != http.StatusNoContent {
+		pollAddresses[page] = pollURL(t, s.page(page))
+		if a := s.poll(pollAddresses[page]); a.StatusCode != http.StatusNoContent {
 			t.Errorf("%s shows an update notice without a change: %s %s", page, a.Status, a.text)
 		}
 	}
@@ -69,7 +69,7 @@ func TestUpdateNoticeOfOpenPage(t *testing.T) {
 	u.Commit = "later"
 	s.build(u)
 	for page, want := range pages {
-		a := s.poll(ask[page])
+		a := s.poll(pollAddresses[page])
 		if got := newsCounts(t, a.text); a.StatusCode != http.StatusOK || got != want {
 			t.Errorf("%s: %s %q, want %q", page, a.Status, got, want)
 		}

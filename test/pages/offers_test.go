@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	postForm = regexp.MustCompile(`(?s)<form [^>]*method="post"[^>]*>.*?</form>`)
-	actionOf = regexp.MustCompile(`action="([^"]*)"`)
-	askFirst = regexp.MustCompile(`(?s)<details class="ask">.*?</details>`)
+	postForm            = regexp.MustCompile(`(?s)<form [^>]*method="post"[^>]*>.*?</form>`)
+	actionOf            = regexp.MustCompile(`action="([^"]*)"`)
+	confirmationDetails = regexp.MustCompile(`(?s)<details class="ask">.*?</details>`)
 )
 
 // minimumRoles returns the minimum role of each route.
@@ -65,7 +65,7 @@ func TestPagesShowPermittedActions(t *testing.T) {
 				if m := actionOf.FindStringSubmatch(form); m != nil {
 					check(http.MethodPost, m[1])
 				}
-				if strings.Contains(askFirst.ReplaceAllString(form, ""), "danger") {
+				if strings.Contains(confirmationDetails.ReplaceAllString(form, ""), "danger") {
 					t.Errorf("%s deletes something with one key press: %s", page, form)
 				}
 			}

@@ -20,11 +20,11 @@ import (
 func wouldBlock(t *testing.T, page string) string {
 	t.Helper()
 	would := document(t, page).Find("p[data-would]")
-	said := would.AttrOr("data-would", "")
-	if shown := visibleNumbers(would.Text()); !strings.HasPrefix(shown, said+" ") {
-		t.Errorf("for %q the text is %q", said, shown)
+	counts := would.AttrOr("data-would", "")
+	if shown := visibleNumbers(would.Text()); !strings.HasPrefix(shown, counts+" ") {
+		t.Errorf("for %q the text is %q", counts, shown)
 	}
-	return said
+	return counts
 }
 
 // TestModesPreviewBlockedFindings checks that the preview of a mode matches the gate.
@@ -36,8 +36,8 @@ func TestModesPreviewBlockedFindings(t *testing.T) {
 	s.build(branchReport(s, "calm", true, "old"))
 	modes := "/policies/" + policyOf(s, "code") + "/modes"
 	page := s.page(modes + "?severity=low&mode=block")
-	if said := wouldBlock(t, page); said != "2 7 1 3" {
-		t.Fatalf("the page shows %q:\n%s", said, page)
+	if counts := wouldBlock(t, page); counts != "2 7 1 3" {
+		t.Fatalf("the page shows %q:\n%s", counts, page)
 	}
 	form := formOf(page)
 	for name, change := range map[string]func(url.Values){
@@ -111,8 +111,8 @@ func TestPolicyModeCountsOnlyItsProjects(t *testing.T) {
 			return err
 		})
 		page := s.page("/policies/" + ui.Decimal(own.ID) + "/modes?severity=low&mode=block")
-		if said := wouldBlock(t, page); said != c.want {
-			t.Errorf("for a policy for %+v the page shows %q, want %s", c.scope, said, c.want)
+		if counts := wouldBlock(t, page); counts != c.want {
+			t.Errorf("for a policy for %+v the page shows %q, want %s", c.scope, counts, c.want)
 		}
 		hides(t, page, "[data-say=part]")
 	}

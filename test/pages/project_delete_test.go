@@ -18,13 +18,13 @@ func TestProjectDeletionRequiresProjectName(t *testing.T) {
 	id := first(s, "/projects", "/projects/")
 	path := "/projects/" + id
 	name := regexp.MustCompile(`<h1>([^<]*)</h1>`).FindStringSubmatch(s.page(path))[1]
-	says(t, s.page(path), `href="/orgs/acme`+path+`/delete"`)
-	asked := s.page(path + "/delete")
-	says(t, textAt(t, asked, "h1"), name)
-	shows(t, asked, "[data-say=for-good]", "[data-say=stays]")
-	checkInline(t, asked)
+	containsAll(t, s.page(path), `href="/orgs/acme`+path+`/delete"`)
+	confirmPage := s.page(path + "/delete")
+	containsAll(t, textAt(t, confirmPage, "h1"), name)
+	shows(t, confirmPage, "[data-say=for-good]", "[data-say=stays]")
+	checkInline(t, confirmPage)
 	for what, least := range map[string]bool{"findings": true, "scans": true, "vex": false} {
-		m := regexp.MustCompile(`data-count="` + what + `">(\d+)<`).FindStringSubmatch(asked)
+		m := regexp.MustCompile(`data-count="` + what + `">(\d+)<`).FindStringSubmatch(confirmPage)
 		if m == nil || (m[1] != "0") != least {
 			t.Errorf("it has %v %s", m, what)
 		}

@@ -32,13 +32,13 @@ func TestSensitiveActionsRequireReauthentication(t *testing.T) {
 		b.wants(referer, b.submit("/settings/users", url.Values{}), http.StatusSeeOther, ui.ReauthPath+"?next="+url.QueryEscape(next))
 	}
 	b.header["Referer"] = "http://example.com/orgs/acme/settings/users?x=1"
-	asked := ui.ReauthPath + "?next=%2Forgs%2Facme%2Fsettings%2Fusers%3Fx%3D1"
+	reauthURL := ui.ReauthPath + "?next=%2Forgs%2Facme%2Fsettings%2Fusers%3Fx%3D1"
 	for _, path := range []string{
 		"/settings/tokens", "/settings/users", "/settings/users/ben/role", "/settings/users/ben/link", "/settings/users/ben/disable",
 		"/settings/users/ben/enable", "/approve/ABCD-2345", "/authorize", "/device",
 		"/policies/1/rules", "/policies/1/rules/1/remove", "/policies/1/add-rules", "/policies/new", "/policies/1/settings", "/policies/1/delete", "/policies/1/due", "/policies/1/conditions", "/policies/1/conditions/1/remove", "/projects/1/delete",
 	} {
-		b.wants(path, b.submit(path, url.Values{"name": {"eve"}, "role": {"admin"}, "ci": {"on"}, "days": {"30"}}), http.StatusSeeOther, asked)
+		b.wants(path, b.submit(path, url.Values{"name": {"eve"}, "role": {"admin"}, "ci": {"on"}, "days": {"30"}}), http.StatusSeeOther, reauthURL)
 	}
 	for _, e := range d.trail()[len(d.trail())-2:] {
 		if e.Action == "user.role" || e.Action == "user.disable" || e.Action == "user.invite" {
@@ -46,7 +46,7 @@ func TestSensitiveActionsRequireReauthentication(t *testing.T) {
 		}
 	}
 	b.page("/settings/users") // reading requires no password
-	page := b.do(http.MethodGet, asked, nil)
+	page := b.do(http.MethodGet, reauthURL, nil)
 	shows(t, page.text, "[name=username][value=ada]", "label[for=password]", "input[name=password]", "[data-say=nothing-changed]")
 	hides(t, page.text, "[data-say=code-only]")
 	checkInline(t, page.text)
@@ -116,14 +116,14 @@ func TestCodeRetriesAreLimited(t *testing.T) {
 	b.cookies["redoubt"] = secret
 	a := b.setUpApp()
 	d.clock.Advance(auth.ProofFor + time.Second)
-	ask := func() answer {
+	request := func() answer {
 		return b.do(http.MethodPost, ui.ReauthPath, url.Values{"next": {"/orgs/acme/scans"}})
 	}
-	b.wants("the first time", ask(), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
+	b.wants("the first time", request(), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
 	half, tries := b.cookies["redoubt-half"], 0
-	last := ask()
+	last := request()
 	for ; last.StatusCode == http.StatusSeeOther && tries < 50; tries++ {
-		last = ask()
+		last = request()
 	}
 	b.wants("too many", last, http.StatusTooManyRequests, "")
 	shows(t, last.text, "[role=alert]", "[data-say=code-only]")
@@ -131,6 +131,6 @@ func TestCodeRetriesAreLimited(t *testing.T) {
 		t.Errorf("%d pending sessions were created", tries)
 	}
 	d.clock.Advance(time.Minute)
-	b.wants("later", ask(), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
+	b.wants("later", request(), http.StatusSeeOther, "/login/code?next=%2Forgs%2Facme%2Fscans")
 	b.wants("the code", b.entersCode(a.code(), "/orgs/acme/scans"), http.StatusSeeOther, "/orgs/acme/scans")
 }

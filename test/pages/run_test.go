@@ -29,11 +29,11 @@ func (s *site) connect() (p model.Project) {
 		if err != nil {
 			return err
 		}
-		told := []model.Repository{{HostID: "lonely", FullName: "acme/lonely", CloneURL: "https://git.example/acme/lonely"}}
+		repositories := []model.Repository{{HostID: "lonely", FullName: "acme/lonely", CloneURL: "https://git.example/acme/lonely"}}
 		for _, one := range projects {
-			told = append(told, model.Repository{HostID: one.Name, FullName: one.Name, DefaultBranch: "main", CloneURL: "https://git.example/" + one.Name})
+			repositories = append(repositories, model.Repository{HostID: one.Name, FullName: one.Name, DefaultBranch: "main", CloneURL: "https://git.example/" + one.Name})
 		}
-		list, err := tx.SaveRepositories(ctx, c.ID, told, true)
+		list, err := tx.SaveRepositories(ctx, c.ID, repositories, true)
 		if err != nil {
 			return err
 		}
@@ -60,12 +60,12 @@ func (s *site) work(log string) (run model.Run) {
 		}
 		return err
 	})
-	s.says(run, 0, log)
+	s.appendLog(run, 0, log)
 	return run
 }
 
-// says appends to the log of a run.
-func (s *site) says(run model.Run, offset int64, log string) {
+// appendLog appends to the log of a run.
+func (s *site) appendLog(run model.Run, offset int64, log string) {
 	s.t.Helper()
 	err := s.store.ProgressRun(s.t.Context(), s.org.ID, run.ID, run.Claim, store.RunProgress{State: model.RunScanning, Offset: offset, Log: []byte(log)})
 	if err != nil {
@@ -82,8 +82,8 @@ func (s *site) finish(run model.Run, o model.RunOutcome) {
 	})
 }
 
-// standingSelector selects the state of a project's managed scans on a page.
-func standingSelector(code string) string { return "[data-standing=" + code + "]" }
+// managedStateSelector selects the state of a project's managed scans on a page.
+func managedStateSelector(code string) string { return "[data-standing=" + code + "]" }
 
 // TestProjectManagedScans checks the shown state and the next step, from a project without
 // configuration to a failed scan.
@@ -92,7 +92,7 @@ func TestProjectManagedScans(t *testing.T) {
 	page := first(s, "/projects", "/projects/")
 	at := "/projects/" + page
 	const scanNow = "form[action$='/scan']"
-	shows(t, s.page(at), standingSelector("off"), scanNow)
+	shows(t, s.page(at), managedStateSelector("off"), scanNow)
 	a := s.post(at+"/scan", url.Values{})
 	if a.StatusCode != http.StatusConflict {
 		t.Errorf("without a connection: %s", a.Status)
@@ -100,25 +100,25 @@ func TestProjectManagedScans(t *testing.T) {
 	shows(t, a.text, "main [role=alert]")
 	s.as(model.RoleAdmin)
 	form := url.Values{"visibility": {"unknown"}, "managed_full": {"on"}, "schedule": {"daily"}}
-	shows(t, s.follow(at, form), "p:has("+standingSelector("no_connection")+`) a[href="/orgs/acme/settings/connections"]`, "option[value=daily][selected]")
-	shows(t, s.page("/overview"), "[data-say=unmanaged] "+standingSelector("no_connection"))
+	shows(t, s.follow(at, form), "p:has("+managedStateSelector("no_connection")+`) a[href="/orgs/acme/settings/connections"]`, "option[value=daily][selected]")
+	shows(t, s.page("/overview"), "[data-say=unmanaged] "+managedStateSelector("no_connection"))
 	s.connect()
-	shows(t, s.page(at), "p:has("+standingSelector("no_runner")+`) a[href="/orgs/acme/settings/runners"]`)
+	shows(t, s.page(at), "p:has("+managedStateSelector("no_runner")+`) a[href="/orgs/acme/settings/runners"]`)
 	s.as(model.RoleTriager)
-	shows(t, s.page(at), "p:has("+standingSelector("no_runner")+") [data-say=ask-admin]")
+	shows(t, s.page(at), "p:has("+managedStateSelector("no_runner")+") [data-say=ask-admin]")
 	run := s.follow(at+"/scan", url.Values{})
 	shows(t, run, "h1 [data-state=queued]", "[data-say=waits-for-runner]", "[data-cause=manual]", "#stop")
 	doing := s.work("fetching\n")
-	shows(t, s.page(at), standingSelector("running"), fmt.Sprintf("a[href$='/runs/%d']", doing.ID))
+	shows(t, s.page(at), managedStateSelector("running"), fmt.Sprintf("a[href$='/runs/%d']", doing.ID))
 	s.finish(doing, model.RunOutcome{State: model.RunFailed, Failure: model.RunPermanent, Reason: "the branch is gone"})
-	failing := "p:has(" + standingSelector("failing") + ")"
-	says(t, textAt(t, s.page(at), failing), "he branch is gone")
+	failing := "p:has(" + managedStateSelector("failing") + ")"
+	containsAll(t, textAt(t, s.page(at), failing), "he branch is gone")
 	shows(t, s.page(at), fmt.Sprintf("%s a[href$='/runs/%d']", failing, doing.ID))
-	says(t, textAt(t, s.page("/overview"), "[data-say=unmanaged]"), "he branch is gone")
-	says(t, textAt(t, s.page("/runs"), "tr:has([data-state=failed])"), "the branch is gone", "build-7")
+	containsAll(t, textAt(t, s.page("/overview"), "[data-say=unmanaged]"), "he branch is gone")
+	containsAll(t, textAt(t, s.page("/runs"), "tr:has([data-state=failed])"), "the branch is gone", "build-7")
 	shows(t, s.follow(fmt.Sprint("/runs/", doing.ID, "/retry"), url.Values{}), "h1 [data-state=queued]")
 	s.finish(s.work("again\n"), model.RunOutcome{State: model.RunDone})
-	says(t, textAt(t, s.page(at), "p:has("+standingSelector("scheduled")+")"), "daily")
+	containsAll(t, textAt(t, s.page(at), "p:has("+managedStateSelector("scheduled")+")"), "daily")
 	hides(t, s.page(at), "[data-say=no-sandbox]")
 	s.change(func(ctx context.Context, tx *store.Tx) error {
 		runners, err := tx.Runners(ctx)
@@ -129,8 +129,8 @@ func TestProjectManagedScans(t *testing.T) {
 		}
 		return err
 	})
-	shows(t, s.page(at), standingSelector("scheduled"))
-	says(t, textAt(t, s.page(at), "[data-say=no-sandbox]"), "build-7", "bubblewrap (bwrap) is not installed")
+	shows(t, s.page(at), managedStateSelector("scheduled"))
+	containsAll(t, textAt(t, s.page(at), "[data-say=no-sandbox]"), "build-7", "bubblewrap (bwrap) is not installed")
 	hides(t, s.page("/overview"), "[data-say=unmanaged]")
 	s.as(model.RoleViewer)
 	hides(t, s.page(at), scanNow)
@@ -147,14 +147,14 @@ func TestRunLogIsReadInParts(t *testing.T) {
 	s.follow(fmt.Sprint("/projects/", p.ID, "/scan"), url.Values{})
 	run := s.work("fetching <script>\n")
 	at := fmt.Sprint("/runs/", run.ID)
-	whole := s.page(at)
-	shows(t, whole, "h1 [data-state=scanning]")
-	says(t, whole, "fetching &lt;script&gt;\n", "attempt=1&amp;offset=18", "<noscript>")
-	s.says(run, 18, "three findings\n")
+	full := s.page(at)
+	shows(t, full, "h1 [data-state=scanning]")
+	containsAll(t, full, "fetching &lt;script&gt;\n", "attempt=1&amp;offset=18", "<noscript>")
+	s.appendLog(run, 18, "three findings\n")
 	piece := s.part(at + "?offset=18&attempt=1")
-	says(t, piece, `<pre hx-swap-oob="beforeend:#log">three findings`, "attempt=1&amp;offset=33")
+	containsAll(t, piece, `<pre hx-swap-oob="beforeend:#log">three findings`, "attempt=1&amp;offset=33")
 	lacks(t, piece, "fetching", "<html")
-	says(t, s.page(at+"?offset=18&attempt=1"), "fetching &lt;script&gt;\nthree findings")
+	containsAll(t, s.page(at+"?offset=18&attempt=1"), "fetching &lt;script&gt;\nthree findings")
 	shows(t, s.follow(at+"/cancel", url.Values{}), "h1 [data-state=cancelled]", "#runlive p.say[role=status]", "#retry")
 	last := s.part(at + "?offset=33&attempt=1")
 	lacks(t, last, "hx-get", "hx-swap-oob")
@@ -194,9 +194,9 @@ func TestRunLogUpdatesWithoutReload(t *testing.T) {
 	run := s.work("first line\n")
 	b := s.browse(1280, 900)
 	b.open(fmt.Sprint("/runs/", run.ID))
-	s.says(run, 11, "second line\n")
+	s.appendLog(run, 11, "second line\n")
 	b.do(chromedp.WaitVisible(`#runlive[hx-get*="offset=23"]`))
-	s.says(run, 23, "third line\n")
+	s.appendLog(run, 23, "third line\n")
 	s.finish(run, model.RunOutcome{State: model.RunDone})
 	b.do(chromedp.WaitVisible(`#retry`))
 	if got := read[string](b, `document.querySelector("#log").textContent`); got != "first line\nsecond line\nthird line\n" {

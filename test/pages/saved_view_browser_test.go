@@ -20,8 +20,8 @@ const outside = `[...document.querySelectorAll(".menu[open] > .sheet")].flatMap(
 // width. It checks that menus are not cut off and pass axe.
 func TestSavedViewsInBrowser(t *testing.T) {
 	s := demoSite(t)
-	s.Keep(url.Values{"query": {"severities=high&sort=due"}, "name": {"High, by due date"}, "shared": {"1"}})
-	mine := s.Keep(url.Values{"query": {"severities=low"}, "name": {strings.Repeat("long-name", 11)}})
+	s.saveView(url.Values{"query": {"severities=high&sort=due"}, "name": {"High, by due date"}, "shared": {"1"}})
+	mine := s.saveView(url.Values{"query": {"severities=low"}, "name": {strings.Repeat("long-name", 11)}})
 	b := s.browse(1440, 900)
 	for _, width := range []int64{1440, 1280, 390} {
 		b.do(chromedp.EmulateViewport(width, 900))

@@ -43,7 +43,7 @@ func TestPagesFitTheirScreens(t *testing.T) {
 		t.Skip("loads every page; not with -short")
 	}
 	s := demoSite(t)
-	places := strings.NewReplacer("FINDING", firstFinding(s), "PROJECT", first(s, "/projects", "/projects/"), "SCAN", first(s, "/scans", "/scans/"), "POLICY", first(s, "/policies", "/policies/"))
+	replacer := strings.NewReplacer("FINDING", firstFinding(s), "PROJECT", first(s, "/projects", "/projects/"), "SCAN", first(s, "/scans", "/scans/"), "POLICY", first(s, "/policies", "/policies/"))
 	b := s.browse(1440, 900)
 	for _, shot := range shots {
 		scheme := "light"
@@ -53,7 +53,7 @@ func TestPagesFitTheirScreens(t *testing.T) {
 		b.do(chromedp.EmulateViewport(int64(shot.width), int64(shot.height)))
 		b.open("/overview")
 		read[any](b, `localStorage.setItem("theme", "`+scheme+`")`)
-		b.open(places.Replace(shot.path))
+		b.open(replacer.Replace(shot.path))
 		picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 		if err != nil || len(picture) < 5000 {
 			t.Fatalf("%s: %d bytes, %v", shot.name, len(picture), err)

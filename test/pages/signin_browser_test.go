@@ -72,15 +72,15 @@ func TestAccountPagesOnNarrowScreen(t *testing.T) {
 	b.do(chromedp.EmulateViewport(390, 844), chromedp.Navigate(b.url+"/sign-in/"+code), chromedp.Click("main form button", chromedp.NodeVisible), chromedp.WaitVisible("nav"))
 	for _, path := range []string{"/account", "/settings/tokens", "/settings/users", "/settings/audit", "/settings/about"} {
 		b.open(path)
-		b.fits(path, 390)
+		b.checkWidth(path, 390)
 	}
 	a := d.browserAs(ada)
 	a.setUpApp()
 	b.do(chromedp.Navigate(b.url+"/login"), chromedp.WaitVisible("#password"))
-	b.fits("/login", 390)
+	b.checkWidth("/login", 390)
 	b.do(chromedp.SendKeys("#name", "ada"), chromedp.SendKeys("#password", goodPassword))
 	b.submitForm("form .primary", "#code")
-	b.fits("/login/code", 390)
+	b.checkWidth("/login/code", 390)
 	if err := d.store.ResetSecondFactor(t.Context(), ada.ID, nil, storetest.Actor); err != nil {
 		t.Fatal(err)
 	}
@@ -88,12 +88,12 @@ func TestAccountPagesOnNarrowScreen(t *testing.T) {
 	b.submitForm("form .primary", ".who")
 	for path, until := range map[string]string{"/second-factor": "h1", "/second-factor/app": ".qr", "/second-factor/recovery-codes": "h1"} {
 		b.do(chromedp.Navigate(b.url+path), chromedp.WaitVisible(until))
-		b.fits(path, 390)
+		b.checkWidth(path, 390)
 	}
 }
 
-// fits fails the test if a page is wider than the screen.
-func (b *browser) fits(page string, screen int) {
+// checkWidth fails the test if a page is wider than the screen.
+func (b *browser) checkWidth(page string, screen int) {
 	b.t.Helper()
 	if wide := read[int](b, "document.documentElement.scrollWidth"); wide > screen {
 		b.t.Errorf("%s is %d wide on a screen of %d: %s", page, wide, screen,

@@ -163,7 +163,7 @@ func TestSignInAndOut(t *testing.T) {
 	b := d.browser()
 	b.wants("before", b.do(http.MethodGet, "/orgs/acme/overview?x=1", nil), http.StatusSeeOther, "/login?next=%2Forgs%2Facme%2Foverview%3Fx%3D1")
 	page := b.do(http.MethodGet, "/login?next=%2Forgs%2Facme%2Foverview%3Fx%3D1", nil)
-	says(t, page.text, `value="/orgs/acme/overview?x=1"`, `autocomplete="current-password"`)
+	containsAll(t, page.text, `value="/orgs/acme/overview?x=1"`, `autocomplete="current-password"`)
 	checkInline(t, page.text)
 	for _, c := range [][2]string{{"ada", "wrong"}, {"unknown", goodPassword}} {
 		a := b.signsIn(c[0], c[1], "/orgs/acme/overview?x=1")
@@ -178,7 +178,7 @@ func TestSignInAndOut(t *testing.T) {
 	b.wants("the sign-in page, signed in", b.do(http.MethodGet, "/login?next=%2Forgs%2Facme", nil), http.StatusSeeOther, "/orgs/acme")
 	old := b.cookies["redoubt"]
 	b.wants("out", b.do(http.MethodPost, "/logout", nil), http.StatusSeeOther, "/login")
-	if _, kept := b.cookies["redoubt"]; kept {
+	if _, found := b.cookies["redoubt"]; found {
 		t.Error("the cookie remains")
 	}
 	b.cookies["redoubt"] = old
@@ -320,23 +320,23 @@ func TestRoleMatrix(t *testing.T) {
 			continue
 		}
 		address := fill(r.Pattern)
-		ask := func(b *browserOf) answer {
+		request := func(b *browserOf) answer {
 			if r.Method == http.MethodPost {
 				return b.do(r.Method, address, url.Values{})
 			}
 			return b.do(r.Method, address, nil)
 		}
-		if a := ask(d.browser()); !strings.HasPrefix(a.Header.Get("Location"), "/login") {
+		if a := request(d.browser()); !strings.HasPrefix(a.Header.Get("Location"), "/login") {
 			t.Errorf("%s %s returns %d without a session", r.Method, address, a.StatusCode)
 		}
 		for role, u := range users {
-			a := ask(d.browserAs(u))
+			a := request(d.browserAs(u))
 			refused := a.StatusCode == http.StatusForbidden
 			if refused != (role < r.Role) || a.StatusCode >= http.StatusInternalServerError {
 				t.Errorf("%s %s returns %d to a %s, its minimum role is %s\n%s", r.Method, address, a.StatusCode, role, r.Role, d.log.String())
 			}
 		}
-		if a := ask(d.browserAs(stranger)); strings.Contains(r.Pattern, "{deployment}") && a.StatusCode != http.StatusNotFound {
+		if a := request(d.browserAs(stranger)); strings.Contains(r.Pattern, "{deployment}") && a.StatusCode != http.StatusNotFound {
 			t.Errorf("%s %s returns %d to the admin of another deployment", r.Method, address, a.StatusCode)
 		}
 	}
@@ -351,7 +351,7 @@ func TestSignInRateLimit(t *testing.T) {
 		last = b.signsIn("ada", "guess", "/")
 	}
 	b.wants("the eleventh try", last, http.StatusTooManyRequests, "")
-	says(t, textAt(t, last.text, "main [role=alert]"), "30")
+	containsAll(t, textAt(t, last.text, "main [role=alert]"), "30")
 	if last.Header.Get("Retry-After") != "30" {
 		t.Errorf("Retry-After is %q", last.Header.Get("Retry-After"))
 	}
@@ -392,7 +392,7 @@ func TestUserWithoutRoleSeesNotice(t *testing.T) {
 	b := d.browserAs(u)
 	a := b.do(http.MethodGet, "/", nil)
 	b.wants("no role", a, http.StatusForbidden, "")
-	says(t, textAt(t, a.text, ".fault[role=alert]"), "redoubt user role")
+	containsAll(t, textAt(t, a.text, ".fault[role=alert]"), "redoubt user role")
 }
 
 // TestInvalidTextIsRejected checks that zero bytes and invalid UTF-8 are rejected as client errors.

@@ -255,9 +255,9 @@ func document(t testing.TB, page string) *goquery.Document {
 	return d
 }
 
-// says fails the test unless the text contains all words: names, ids and other data of the test.
+// containsAll fails the test unless the text contains all words: names, ids and other data of the test.
 // The meaning of sentences is checked by shows.
-func says(t testing.TB, text string, words ...string) {
+func containsAll(t testing.TB, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
 		if !strings.Contains(text, w) {

@@ -73,14 +73,14 @@ func TestProposalsOnPages(t *testing.T) {
 	s.supplyChain("CVE-2026-1", "CVE-2026-2", "CVE-2026-3")
 	page := s.propose("urn:a", "CVE-2026-1", "CVE-2026-2", "CVE-2026-9")
 	list := s.page("/exceptions?show=requested")
-	says(t, list, "urn:a", "&lt;b&gt;Acme&lt;/b&gt;", "3 statements", "acme/shop")
+	containsAll(t, list, "urn:a", "&lt;b&gt;Acme&lt;/b&gt;", "3 statements", "acme/shop")
 	shows(t, list, "[data-changes='2']")
 	one := s.page(page)
 	checkInline(t, one)
 	changes(t, one, "2")
-	says(t, one, "&lt;i&gt;looked&lt;/i&gt; at CVE-2026-1", "not affected component not present")
+	containsAll(t, one, "&lt;i&gt;looked&lt;/i&gt; at CVE-2026-1", "not affected component not present")
 	shows(t, one, "td[data-state=ignored][data-reason=false_positive]")
-	says(t, textAt(t, one, "button.primary[name=do][value=approve]"), "3")
+	containsAll(t, textAt(t, one, "button.primary[name=do][value=approve]"), "3")
 
 	statement := func(v string) string {
 		form := document(t, s.page(page)).Find(`tr:has(td:first-child:contains("` + v + `")) form:has(button[name=do][value=approve]) input[name=statement]`)
@@ -110,7 +110,7 @@ func TestProposalsOnPages(t *testing.T) {
 	}
 	active = strings.TrimSuffix(active, "?done=approved")
 	shows(t, s.page("/exceptions?show=requested"), "[data-say=no-requests]")
-	says(t, s.page("/exceptions"), "urn:a", "2 statements")
+	containsAll(t, s.page("/exceptions"), "urn:a", "2 statements")
 
 	page = s.propose("urn:b", "CVE-2026-3")
 	if a := s.post(page, url.Values{"do": {"approve"}, "statement": {strings.Repeat("0", 64)}}); a.StatusCode != http.StatusBadRequest {
@@ -181,7 +181,7 @@ func TestLongListsArePaginated(t *testing.T) {
 	} {
 		page := s.page(c.path)
 		shows(t, page, ".pager [data-shown='"+c.shown+"']")
-		says(t, page, c.has)
+		containsAll(t, page, c.has)
 	}
 	shows(t, s.page("/exceptions?page=9"), ".pager [data-page='9 2']", ".pager a[rel=prev]")
 	if a := s.get("/exceptions?page=x"); a.StatusCode != http.StatusBadRequest {

@@ -109,8 +109,8 @@ func FuzzCursor(f *testing.F) {
 			t.Errorf("%q was accepted as %v", text, p)
 		}
 		if n, err := testCursors.DecodeNumber(AsText, l, text); err == nil && !starts(text) {
-			if again, err := testCursors.EncodeNumber(AsText, l, n); err != nil || again != text {
-				t.Errorf("%q was accepted as %d, which is %q", text, n, again)
+			if encoded, err := testCursors.EncodeNumber(AsText, l, n); err != nil || encoded != text {
+				t.Errorf("%q was accepted as %d, which is %q", text, n, encoded)
 			}
 		}
 	})

@@ -99,8 +99,8 @@ func FuzzQuery(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := canonicalQuery(once, params, false, nil); err != nil || again != once {
-			t.Errorf("%q became %q and then %q, %v", raw, once, again, err)
+		if twice, err := canonicalQuery(once, params, false, nil); err != nil || twice != once {
+			t.Errorf("%q became %q and then %q, %v", raw, once, twice, err)
 		}
 	})
 }
@@ -166,8 +166,8 @@ func FuzzBody(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := rewritten(once, "triageFindings"); err != nil || !bytes.Equal(again, once) {
-			t.Fatalf("%q became %q and then %q, %v", body, once, again, err)
+		if twice, err := rewritten(once, "triageFindings"); err != nil || !bytes.Equal(twice, once) {
+			t.Fatalf("%q became %q and then %q, %v", body, once, twice, err)
 		}
 		var r api.TriageRequest
 		_ = json.Unmarshal(once, &r)

@@ -60,9 +60,9 @@ func FuzzCanonicalPath(f *testing.F) {
 		w := httptest.NewRecorder()
 		ctx := context.WithValue(t.Context(), callKey{}, &Call{W: w})
 		canonicalPath(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			again := joinProjectName(http.MethodGet, plainSlashes(r.URL.EscapedPath()))
-			if again != r.URL.EscapedPath() {
-				t.Errorf("%q became %q, and that would become %q", path, r.URL.EscapedPath(), again)
+			twice := joinProjectName(http.MethodGet, plainSlashes(r.URL.EscapedPath()))
+			if twice != r.URL.EscapedPath() {
+				t.Errorf("%q became %q, and that would become %q", path, r.URL.EscapedPath(), twice)
 			}
 		})).ServeHTTP(w, (&http.Request{Method: http.MethodGet, URL: u}).WithContext(ctx))
 	})

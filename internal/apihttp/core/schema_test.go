@@ -14,8 +14,8 @@ func TestInstantSchema(t *testing.T) {
 			for _, zone := range []string{"", "Z", "+02:00", "-2359", "+00:00"} {
 				text := day + clock + zone
 				_, err := api.Instant(text).Time()
-				if taken := instantPattern.MatchString(text); taken != (err == nil) || taken == (clock == "" && zone != "") {
-					t.Errorf("%s: the schema accepts it: %t, but it is read as %v", text, taken, err)
+				if matches := instantPattern.MatchString(text); matches != (err == nil) || matches == (clock == "" && zone != "") {
+					t.Errorf("%s: the schema accepts it: %t, but it is read as %v", text, matches, err)
 				}
 			}
 		}

@@ -194,9 +194,9 @@ func (s *Server) flush(ctx context.Context) {
 type CodeHosts interface {
 	// PrepareAdd checks a new connection.
 	PrepareAdd(ctx context.Context, c model.Connection, credential model.HostCredential) (store.SaveConnection, error)
-	// PrepareCheck reads the account and the repositories of a connection. asked is the error of
+	// PrepareCheck reads the account and the repositories of a connection. hostErr is the error of
 	// the host.
-	PrepareCheck(ctx context.Context, deploymentID, id int64) (keep store.SaveConnection, asked, err error)
+	PrepareCheck(ctx context.Context, deploymentID, id int64) (save store.SaveConnection, hostErr, err error)
 	// PrepareUpdate checks a changed connection, with its new credential if there is one.
 	PrepareUpdate(
 		ctx context.Context, deploymentID, id int64, change model.ConnectionChange,

@@ -57,9 +57,9 @@ func TestCodeIsReadOnlyInsideCheckout(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	places := []model.SnippetLocation{{FindingID: 1, Path: "a b/ü.py", Line: 1, EndLine: 1}, {FindingID: 2, Path: "out", Line: 1, EndLine: 1}, {FindingID: 3, Path: "latin.py", Line: 9, EndLine: 9}}
-	c.ReadSecrets([]Wanted{{1, places}})
-	got := c.Snippets(places)
+	locations := []model.SnippetLocation{{FindingID: 1, Path: "a b/ü.py", Line: 1, EndLine: 1}, {FindingID: 2, Path: "out", Line: 1, EndLine: 1}, {FindingID: 3, Path: "latin.py", Line: 9, EndLine: 9}}
+	c.ReadSecrets([]Wanted{{1, locations}})
+	got := c.Snippets(locations)
 	if len(got) != 1 || got[0].FindingID != 1 || !slices.Equal(got[0].Lines, []string{"x == x"}) {
 		t.Errorf("%+v", got)
 	}

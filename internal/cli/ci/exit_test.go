@@ -29,26 +29,26 @@ func TestExitCodesOfCI(t *testing.T) {
 		trouble       []string
 		unread        []ci.UnreadFile
 		code          int
-		says          string
+		want          string
 	}{
 		"passes":                {code: ciPasses},
-		"blocked":               {blocked: true, code: ciBlocked, says: "BLOCKED"},
-		"blocked beside others": {blocked: true, open: true, trouble: []string{"x"}, code: ciBlocked, says: "BLOCKED"},
-		"trouble":               {trouble: []string{"no server"}, code: ciTrouble, says: "no server"},
-		"trouble, open":         {trouble: []string{"no server"}, open: true, code: ciPasses, says: "NOT CHECKED"},
-		"unread":                {trouble: []string{"a/uv.lock"}, unread: unread, code: ciTrouble, says: "a/uv.lock"},
-		"unread, open":          {trouble: []string{"a/uv.lock"}, unread: unread, open: true, code: ciPasses, says: "ONLY PARTLY CHECKED"},
+		"blocked":               {blocked: true, code: ciBlocked, want: "BLOCKED"},
+		"blocked beside others": {blocked: true, open: true, trouble: []string{"x"}, code: ciBlocked, want: "BLOCKED"},
+		"trouble":               {trouble: []string{"no server"}, code: ciTrouble, want: "no server"},
+		"trouble, open":         {trouble: []string{"no server"}, open: true, code: ciPasses, want: "NOT CHECKED"},
+		"unread":                {trouble: []string{"a/uv.lock"}, unread: unread, code: ciTrouble, want: "a/uv.lock"},
+		"unread, open":          {trouble: []string{"a/uv.lock"}, unread: unread, open: true, code: ciPasses, want: "ONLY PARTLY CHECKED"},
 	} {
-		var out, said bytes.Buffer
-		b := &build{Command: Command{FailOpen: test.open}, App: &command.App{Ctx: t.Context(), Out: &out, Err: &said, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}}
+		var out, stderr bytes.Buffer
+		b := &build{Command: Command{FailOpen: test.open}, App: &command.App{Ctx: t.Context(), Out: &out, Err: &stderr, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}}
 		b.result = ci.Outcome{Blocked: test.blocked, Trouble: test.trouble, Unread: test.unread}
 		err := b.End()
 		var ended *command.ExitError
 		if errors.As(err, &ended) != (test.code != ciPasses) || ended != nil && ended.Code != test.code {
 			t.Errorf("%s: %v, want code %d", name, err, test.code)
 		}
-		if b.result.ExitCode != test.code || !strings.Contains(said.String(), test.says) {
-			t.Errorf("%s: the result says %d, and %q", name, b.result.ExitCode, said.String())
+		if b.result.ExitCode != test.code || !strings.Contains(stderr.String(), test.want) {
+			t.Errorf("%s: the result says %d, and %q", name, b.result.ExitCode, stderr.String())
 		}
 	}
 }

@@ -37,11 +37,11 @@ func TestImportWithCheckout(t *testing.T) {
 	const was, is = "f();\neval(aa);\neval(bb);\n", "eval(xx);\nf();\neval(aa);\neval(bb);\n"
 	for _, engine := range []string{"sqlite", "postgres"} {
 		for name, test := range map[string]struct {
-			folder string // in which the scanner and the import run
-			commit string // of the second report; empty means the one that is checked out
-			change func(w *importer)
-			new    int
-			said   string
+			folder  string // in which the scanner and the import run
+			commit  string // of the second report; empty means the one that is checked out
+			change  func(w *importer)
+			new     int
+			message string
 		}{
 			"in the checkout":   {"", "", nil, 1, ""},
 			"in a folder of it": {"lib", "", nil, 1, ""},
@@ -70,8 +70,8 @@ func TestImportWithCheckout(t *testing.T) {
 				}
 				w.commit()
 				w.write("first.json", silentReport("src/a.js", was))
-				if out, said, exit := w.run(Command{Commit: w.git("rev-parse", "HEAD")}, "first.json"); exit != 0 || len(out.Imports) != 1 || out.Imports[0].New != 2 || said != "" {
-					t.Fatalf("%+v, %s", out, said)
+				if out, messages, exit := w.run(Command{Commit: w.git("rev-parse", "HEAD")}, "first.json"); exit != 0 || len(out.Imports) != 1 || out.Imports[0].New != 2 || messages != "" {
+					t.Fatalf("%+v, %s", out, messages)
 				}
 				w.write("src/a.js", is)
 				w.commit()
@@ -84,16 +84,16 @@ func TestImportWithCheckout(t *testing.T) {
 					files = append(files, "package-lock.json")
 				}
 				commit := cmp.Or(test.commit, w.git("rev-parse", "HEAD"))
-				out, said, exit := w.run(Command{Commit: strings.TrimPrefix(commit, "-")}, files...)
+				out, messages, exit := w.run(Command{Commit: strings.TrimPrefix(commit, "-")}, files...)
 				if exit != 0 || len(out.Imports) == 0 {
-					t.Fatalf("%+v, %s", out, said)
+					t.Fatalf("%+v, %s", out, messages)
 				}
 				s := out.Imports[0]
-				if kept := s.Changed + s.Unchanged; s.New != test.new || kept != (3-test.new) {
-					t.Errorf("%d new and %d kept: %s", s.New, kept, fmt.Sprint(s))
+				if remaining := s.Changed + s.Unchanged; s.New != test.new || remaining != (3-test.new) {
+					t.Errorf("%d new and %d kept: %s", s.New, remaining, fmt.Sprint(s))
 				}
-				if !strings.Contains(said, test.said) || (said == "") != (test.said == "") {
-					t.Errorf("said is %q, want %q", said, test.said)
+				if !strings.Contains(messages, test.message) || (messages == "") != (test.message == "") {
+					t.Errorf("said is %q, want %q", messages, test.message)
 				}
 			})
 		}
@@ -105,8 +105,8 @@ func TestImportWithCheckout(t *testing.T) {
 func TestImportReadsCodeFromCheckout(t *testing.T) {
 	const text = "eval(aa);\n"
 	for name, test := range map[string]struct {
-		change func(c *Command)
-		said   string
+		change  func(c *Command)
+		message string
 	}{
 		"a short commit":            {func(c *Command) { c.Commit = c.Commit[:8] }, ""},
 		"a root of another machine": {func(c *Command) { c.Root = "/builds/of/another/machine" }, ""},
@@ -122,8 +122,8 @@ func TestImportReadsCodeFromCheckout(t *testing.T) {
 			full := w.git("rev-parse", "HEAD")
 			c := Command{Commit: full}
 			test.change(&c)
-			if _, said, exit := w.run(c, "first.json"); exit != 0 || !strings.Contains(said, test.said) || (said == "") != (test.said == "") {
-				t.Errorf("said is %q, want %q", said, test.said)
+			if _, messages, exit := w.run(c, "first.json"); exit != 0 || !strings.Contains(messages, test.message) || (messages == "") != (test.message == "") {
+				t.Errorf("said is %q, want %q", messages, test.message)
 			}
 		})
 	}

@@ -23,17 +23,17 @@ func TestImportUnusableReport(t *testing.T) {
 	for name, text := range map[string]string{"snyk.json": snykClean, "csaf.json": csaf, "refused.json": allRefused, "bom.json": bomRefused} {
 		w.write(name, text)
 		for _, full := range []bool{false, true} {
-			if out, said, exit := w.run(Command{Full: full}, name); exit != 1 || !strings.Contains(said, name) {
-				t.Errorf("%s: exit code %d, %q, %+v", name, exit, said, out.Imports)
+			if out, messages, exit := w.run(Command{Full: full}, name); exit != 1 || !strings.Contains(messages, name) {
+				t.Errorf("%s: exit code %d, %q, %+v", name, exit, messages, out.Imports)
 			}
 		}
 	}
 	for name, text := range map[string]string{"spdx3": spdx3, "refused": bomRefused} {
 		w.write(name+"/go.mod", "module a.example/b\n")
 		w.write(name+"/sbom.json", text)
-		out, said, exit := w.run(Command{Full: true}, name)
+		out, messages, exit := w.run(Command{Full: true}, name)
 		if exit != exitPartly || out.Files != 1 || len(out.Unread) != 1 || out.Unread[0].Name != name+"/sbom.json" {
-			t.Errorf("%s: exit code %d, %q, unread %v", name, exit, said, out.Unread)
+			t.Errorf("%s: exit code %d, %q, unread %v", name, exit, messages, out.Unread)
 		}
 	}
 }
@@ -53,13 +53,13 @@ func TestImportFilesNamedLikeLockfiles(t *testing.T) {
 	w.write("some/e/bom.json", "[]") // a gitleaks report instead of a bill of materials
 	others = append(others, "some/e/bom.json")
 	for _, strict := range []bool{false, true} {
-		out, said, exit := w.run(Command{Full: true, Strict: strict}, "some")
+		out, messages, exit := w.run(Command{Full: true, Strict: strict}, "some")
 		if exit != 0 || out.Files != 4 || len(out.Unread) != 0 || len(out.Imports) != 1 || out.Imports[0].RefusedCount != 0 {
 			t.Errorf("exit code %d, %d files, unread %v, %+v", exit, out.Files, out.Unread, out.Imports)
 		}
 		for _, name := range others {
-			if !strings.Contains(said, filepath.FromSlash(name)) {
-				t.Errorf("nothing is said of %s: %q", name, said)
+			if !strings.Contains(messages, filepath.FromSlash(name)) {
+				t.Errorf("nothing is said of %s: %q", name, messages)
 			}
 		}
 	}

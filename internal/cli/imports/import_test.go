@@ -62,7 +62,7 @@ func (w *importer) write(name, text string) {
 }
 
 // run imports files, and returns the response, the standard error and the exit code.
-func (w *importer) run(c Command, files ...string) (out api.ImportResponse, said string, exit int) {
+func (w *importer) run(c Command, files ...string) (out api.ImportResponse, messages string, exit int) {
 	w.Helper()
 	var stdout, stderr bytes.Buffer
 	a := &command.App{Ctx: w.Context(), Out: &stdout, Err: &stderr, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
@@ -99,22 +99,22 @@ func TestImportFolder(t *testing.T) {
 			for i := range files {
 				w.write(name(i), npmLock(fmt.Sprint("dep-", i)))
 			}
-			out, said, exit := w.run(Command{Full: true}, ".")
-			if exit != 0 || said != "" || out.Files != files || len(out.Unread) != 0 || out.Imports[0].Changes.Added != files {
-				t.Fatalf("whole: exit code %d, %q, %d files, unread %v", exit, said, out.Files, out.Unread)
+			out, messages, exit := w.run(Command{Full: true}, ".")
+			if exit != 0 || messages != "" || out.Files != files || len(out.Unread) != 0 || out.Imports[0].Changes.Added != files {
+				t.Fatalf("whole: exit code %d, %q, %d files, unread %v", exit, messages, out.Files, out.Unread)
 			}
 			w.write(name(7), npmLock("dep-7")[:40])
 			w.write(name(8), npmLock("other"))
 			if err := os.Remove(name(9)); err != nil {
 				t.Fatal(err)
 			}
-			out, said, exit = w.run(Command{Full: true}, ".")
+			out, messages, exit = w.run(Command{Full: true}, ".")
 			changes := out.Imports[0].Changes
 			if exit != exitPartly || out.Files != files-2 || out.Given != files-1 || len(out.Unread) != 1 || out.Unread[0].Name != name(7) {
 				t.Errorf("with one cut off: exit code %d, %d files, unread %v", exit, out.Files, out.Unread)
 			}
-			if !strings.Contains(said, "1 of 136 ") || !strings.Contains(said, "  "+name(7)+": ") {
-				t.Errorf("it says %q", said)
+			if !strings.Contains(messages, "1 of 136 ") || !strings.Contains(messages, "  "+name(7)+": ") {
+				t.Errorf("it says %q", messages)
 			}
 			if diff := cmp.Diff(api.InventoryChange{Lockfiles: files - 2, Added: 1, Removed: 2, LockfilesDropped: []string{name(9)}}, changes); diff != "" {
 				t.Errorf("the inventory (-want +got):\n%s", diff)
@@ -124,18 +124,18 @@ func TestImportFolder(t *testing.T) {
 				t.Errorf("repaired: exit code %d, %+v", exit, out.Imports[0].Changes)
 			}
 			w.write(name(7), "{")
-			if _, said, exit = w.run(Command{Strict: true}, "."); exit != 1 || !strings.Contains(said, name(7)) {
-				t.Errorf("strict: exit code %d, %q", exit, said)
+			if _, messages, exit = w.run(Command{Strict: true}, "."); exit != 1 || !strings.Contains(messages, name(7)) {
+				t.Errorf("strict: exit code %d, %q", exit, messages)
 			}
 			w.write("twice/a/package-lock.json", npmLock("one"))
 			w.write("twice/b/package-lock.json", npmLock("two"))
 			for _, names := range [][]string{{"twice", "twice/a/package-lock.json"}, {"twice/a/package-lock.json", "./twice"}, {"twice", "twice/b"}} {
-				if out, said, exit = w.run(Command{}, names...); exit != 0 || out.Files != 2 {
-					t.Errorf("%v: exit code %d, %d files, %q", names, exit, out.Files, said)
+				if out, messages, exit = w.run(Command{}, names...); exit != 0 || out.Files != 2 {
+					t.Errorf("%v: exit code %d, %d files, %q", names, exit, out.Files, messages)
 				}
 			}
-			if _, said, exit = w.run(Command{}, name(7)); exit != 1 || !strings.Contains(said, name(7)) {
-				t.Errorf("by itself: exit code %d, %q", exit, said)
+			if _, messages, exit = w.run(Command{}, name(7)); exit != 1 || !strings.Contains(messages, name(7)) {
+				t.Errorf("by itself: exit code %d, %q", exit, messages)
 			}
 		})
 	}
@@ -146,8 +146,8 @@ func TestImportUnusualFolders(t *testing.T) {
 	w := newImporter(t, "sqlite")
 	w.write("none/a/package-lock.json", "{")
 	w.write("none/b/go.mod", "hello")
-	if _, said, exit := w.run(Command{}, "none"); exit != 1 || !strings.Contains(said, "none/a/package-lock.json: ") || !strings.Contains(said, "none/b/go.mod: ") {
-		t.Errorf("none readable: exit code %d, %q", exit, said)
+	if _, messages, exit := w.run(Command{}, "none"); exit != 1 || !strings.Contains(messages, "none/a/package-lock.json: ") || !strings.Contains(messages, "none/b/go.mod: ") {
+		t.Errorf("none readable: exit code %d, %q", exit, messages)
 	}
 
 	w.write("odd/Manifest.toml", "julia_version = \"1.10.0\"\nmanifest_format = \"2.0\"\n\n[[deps.JSON]]\nuuid = \"682c06a0-de6a-54ab-a142-c8b1cf79cde6\"\nversion = \"0.21.4\"\n")
@@ -161,13 +161,13 @@ func TestImportUnusualFolders(t *testing.T) {
 	if err := errors.Join(os.Truncate("odd/huge/pnpm-lock.yaml", 200<<20), syscall.Mkfifo("odd/package-lock.json", 0o644), os.Symlink("odd", "named")); err != nil {
 		t.Fatal(err)
 	}
-	out, said, exit := w.run(Command{}, "named")
+	out, messages, exit := w.run(Command{}, "named")
 	if exit != exitPartly || out.Files != 2 || out.Imports[0].Changes.Added != 2 || len(out.Unread) != 1 || !strings.Contains(out.Unread[0].Reason, "too large") {
 		t.Errorf("exit code %d, %+v, unread %v", exit, out.Imports, out.Unread)
 	}
 	for _, name := range []string{"named/go.mod", "named/x.cdx.json", "named/package-lock.json"} {
-		if !strings.Contains(said, "redoubt: "+name) {
-			t.Errorf("nothing is said of %s: %q", name, said)
+		if !strings.Contains(messages, "redoubt: "+name) {
+			t.Errorf("nothing is said of %s: %q", name, messages)
 		}
 	}
 
@@ -180,14 +180,14 @@ func TestImportUnusualFolders(t *testing.T) {
 	if err := os.Remove("boms/package-lock.json"); err != nil {
 		t.Fatal(err)
 	}
-	out, said, exit = w.run(Command{Full: true}, "boms")
-	if exit != exitPartly || len(out.Imports[0].Changes.LockfilesDropped) != 0 || !strings.Contains(said, "boms/bom.json") {
-		t.Errorf("with a broken bill of materials: exit code %d, %+v, %q", exit, out.Imports, said)
+	out, messages, exit = w.run(Command{Full: true}, "boms")
+	if exit != exitPartly || len(out.Imports[0].Changes.LockfilesDropped) != 0 || !strings.Contains(messages, "boms/bom.json") {
+		t.Errorf("with a broken bill of materials: exit code %d, %+v, %q", exit, out.Imports, messages)
 	}
 	// An unreadable report that was named fails the whole import.
 	w.write("report.sarif", `{"version":"2.1.0","runs":[`)
-	if _, said, exit = w.run(Command{}, "boms/go.mod", "report.sarif"); exit != 1 || !strings.Contains(said, "report.sarif") {
-		t.Errorf("with a broken report: exit code %d, %q", exit, said)
+	if _, messages, exit = w.run(Command{}, "boms/go.mod", "report.sarif"); exit != 1 || !strings.Contains(messages, "report.sarif") {
+		t.Errorf("with a broken report: exit code %d, %q", exit, messages)
 	}
 }
 

@@ -58,7 +58,7 @@ func TestIDsOfSeveralFiles(t *testing.T) {
 		"c/one.yaml": ruleText("same", "s"), "c/two.yaml": ruleText("same", "s"),
 	})
 	above := filepath.Dir(dir)
-	whole := strings.TrimLeft(strings.ReplaceAll(filepath.ToSlash(above), "/", "."), ".") + "."
+	prefix := strings.TrimLeft(strings.ReplaceAll(filepath.ToSlash(above), "/", "."), ".") + "."
 	for _, from := range []struct {
 		folder, before string
 		names          []string
@@ -74,7 +74,7 @@ func TestIDsOfSeveralFiles(t *testing.T) {
 		{dir, "", []string{"a/x.yaml", filepath.Join(dir, "b"), "c"}},
 		{dir, "pack.", []string{"../pack/"}},
 		{filepath.Join(dir, "a"), "", []string{".."}},
-		{"/", whole + "pack.", []string{dir}},
+		{"/", prefix + "pack.", []string{dir}},
 	} {
 		t.Chdir(from.folder)
 		want := []string{from.before + "a.twice", from.before + "b.deeper.twice", from.before + "c.same", "once"}
@@ -110,13 +110,13 @@ func TestIDsMatchScanner(t *testing.T) {
 	if err := json.Unmarshal(out, &report); err != nil {
 		t.Fatal(err)
 	}
-	theirs := []string{}
+	scannerIDs := []string{}
 	for _, r := range report.Results {
-		theirs = append(theirs, r.CheckID)
+		scannerIDs = append(scannerIDs, r.CheckID)
 	}
-	slices.Sort(theirs)
-	if ours := idsOf(set); !slices.Equal(ours, theirs) || !slices.Equal(ours, []string{"pack.js.twice", "pack.py.twice"}) {
-		t.Errorf("ids are %q, those of the scanner %q", ours, theirs)
+	slices.Sort(scannerIDs)
+	if ours := idsOf(set); !slices.Equal(ours, scannerIDs) || !slices.Equal(ours, []string{"pack.js.twice", "pack.py.twice"}) {
+		t.Errorf("ids are %q, those of the scanner %q", ours, scannerIDs)
 	}
 }
 
@@ -196,10 +196,10 @@ done
 			t.Fatal(err)
 		}
 		checked, err := set.Check(a, scanner, skip)
-		told := fmt.Sprint(err, set.Left)
+		message := fmt.Sprint(err, set.Left)
 		for _, want := range []string{"bad.yaml", "worse.yaml", "empty.yaml", "rule bad1: Invalid pattern in the rules", "rule bad2"} {
-			if !strings.Contains(told, want) || strings.Contains(told, mergedFile) {
-				t.Errorf("skip %v: %s", skip, told)
+			if !strings.Contains(message, want) || strings.Contains(message, mergedFile) {
+				t.Errorf("skip %v: %s", skip, message)
 			}
 		}
 		if checked != skip || skip && (err != nil || !slices.Equal(idsOf(set), []string{"good"})) {

@@ -45,16 +45,16 @@ func TestRenewedTokenStaysWithItsServer(t *testing.T) {
 		}
 	}))
 	defer site.Close()
-	kept := Login{URL: site.URL, Token: "stale", Refresh: "first", ClientID: "me", Expires: now.Add(time.Hour)}
+	stored := Login{URL: site.URL, Token: "stale", Refresh: "first", ClientID: "me", Expires: now.Add(time.Hour)}
 	unlock, err := LockLogin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := storeLogin(kept); err != nil {
+	if err := storeLogin(stored); err != nil {
 		t.Fatal(err)
 	}
 	unlock()
-	client := &http.Client{Transport: &renewing{next: http.DefaultTransport, clock: func() time.Time { return now }, stored: kept, messages: io.Discard}}
+	client := &http.Client{Transport: &renewing{next: http.DefaultTransport, clock: func() time.Time { return now }, stored: stored, messages: io.Discard}}
 	send := func(path string) int {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL+path, strings.NewReader("body"))
 		if err != nil {
@@ -107,12 +107,12 @@ func TestUnstorableRenewedLogin(t *testing.T) {
 		}
 	}))
 	defer site.Close()
-	kept := Login{URL: site.URL, Token: "stale", Refresh: "first", ClientID: "me", Expires: now.Add(time.Hour)}
-	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), storeLogin(kept)); err != nil {
+	stored := Login{URL: site.URL, Token: "stale", Refresh: "first", ClientID: "me", Expires: now.Add(time.Hour)}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), storeLogin(stored)); err != nil {
 		t.Fatal(err)
 	}
-	var said strings.Builder
-	client := &http.Client{Transport: &renewing{next: http.DefaultTransport, clock: func() time.Time { return now }, stored: kept, messages: &said}}
+	var messages strings.Builder
+	client := &http.Client{Transport: &renewing{next: http.DefaultTransport, clock: func() time.Time { return now }, stored: stored, messages: &messages}}
 	for range 2 {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site.URL, nil)
 		if err != nil {
@@ -128,7 +128,7 @@ func TestUnstorableRenewedLogin(t *testing.T) {
 			t.Errorf("answered %d", resp.StatusCode)
 		}
 	}
-	if renewals != 1 || strings.Count(said.String(), "redoubt login "+site.URL) != 1 {
-		t.Errorf("renewed %d times, and said: %s", renewals, said.String())
+	if renewals != 1 || strings.Count(messages.String(), "redoubt login "+site.URL) != 1 {
+		t.Errorf("renewed %d times, and said: %s", renewals, messages.String())
 	}
 }

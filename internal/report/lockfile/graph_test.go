@@ -29,9 +29,9 @@ func inventoriesOf(t testing.TB, name string, data []byte) []model.Inventory {
 	return out
 }
 
-// way returns the names on the path from a direct dependency to d, and the first dependency of the
+// pathTo returns the names on the path from a direct dependency to d, and the first dependency of the
 // path.
-func way(inventory model.Inventory, d model.Dependency) (names []string, top model.Dependency) {
+func pathTo(inventory model.Inventory, d model.Dependency) (names []string, top model.Dependency) {
 	byName := map[model.LockedPackage]model.Dependency{}
 	for _, other := range inventory.Dependencies {
 		byName[model.LockedPackage{Ecosystem: other.Ecosystem, Name: other.Name, Version: other.Version}] = other
@@ -61,7 +61,7 @@ func TestEveryTransitivePackageHasPath(t *testing.T) {
 		transitive, traced := 0, 0
 		for _, inventory := range inventoriesOf(t, filepath.Base(name), data) {
 			for _, d := range inventory.Dependencies {
-				names, top := way(inventory, d)
+				names, top := pathTo(inventory, d)
 				if names[0] == "a circle" {
 					t.Errorf("%s: the way to %s runs in a circle: %v", name, d.Name, names)
 				}
@@ -88,7 +88,7 @@ func TestEveryTransitivePackageHasPath(t *testing.T) {
 func dependencyPaths(inventories []model.Inventory) (out []string) {
 	for _, inventory := range inventories {
 		for _, d := range inventory.Dependencies {
-			if names, _ := way(inventory, d); len(names) > 1 {
+			if names, _ := pathTo(inventory, d); len(names) > 1 {
 				out = append(out, fmt.Sprintf("%s@%s +%d", strings.Join(names, " > "), d.Version, d.Requirers-1))
 			}
 		}
@@ -179,11 +179,11 @@ func TestDependencyPathsAreShortest(t *testing.T) {
 			direct[i] = rapid.Bool().Draw(t, "direct")
 			l.Node(model.Dependency{Ecosystem: "npm", Name: name(i), Version: "1", Transitivity: lockfile.TransitivityOf(true, direct[i])}, name(i))
 		}
-		asks := map[[2]int]bool{}
+		edges := map[[2]int]bool{}
 		for range rapid.IntRange(0, 25).Draw(t, "asks") {
 			from, to := rapid.IntRange(0, n-1).Draw(t, "from"), rapid.IntRange(0, n).Draw(t, "to")
 			l.AddEdge(name(from), name(to))
-			asks[[2]int{from, to}] = from != to && to < n
+			edges[[2]int{from, to}] = from != to && to < n
 		}
 		deps := l.Inventory("package-lock.json").Dependencies
 		depth := make([]int, n) // by relaxing until nothing changes
@@ -193,7 +193,7 @@ func TestDependencyPathsAreShortest(t *testing.T) {
 			}
 		}
 		for range n {
-			for a, counts := range asks {
+			for a, counts := range edges {
 				if counts {
 					depth[a[1]] = min(depth[a[1]], depth[a[0]]+1)
 				}
@@ -201,12 +201,12 @@ func TestDependencyPathsAreShortest(t *testing.T) {
 		}
 		for i, d := range deps {
 			requirers := 0
-			for a, counts := range asks {
+			for a, counts := range edges {
 				if counts && a[1] == i {
 					requirers++
 				}
 			}
-			names, _ := way(model.Inventory{Dependencies: deps}, d)
+			names, _ := pathTo(model.Inventory{Dependencies: deps}, d)
 			if reached := depth[i] <= n; d.Requirers != requirers || reached && len(names) != depth[i] || !reached && len(names) != 1 {
 				t.Errorf("%s: %v, %d ask for it; want %d steps and %d", d.Name, names, d.Requirers, depth[i], requirers)
 			}

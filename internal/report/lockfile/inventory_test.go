@@ -77,12 +77,12 @@ func TestOSVScalibrTableMatchesSupportedFiles(t *testing.T) {
 		if len(cells) != 5 {
 			t.Fatalf("%q has not three cells", row)
 		}
-		said := strings.HasPrefix(cells[3], " yes")
-		if !said && !strings.HasPrefix(cells[3], " no: ") {
+		supported := strings.HasPrefix(cells[3], " yes")
+		if !supported && !strings.HasPrefix(cells[3], " no: ") {
 			t.Errorf("%q says neither yes nor why not", row)
 		}
 		for _, name := range backquoted(cells[2]) {
-			if got := lockfile.Is(name); got != said {
+			if got := lockfile.Is(name); got != supported {
 				t.Errorf("%s: read %v, and the table says%s", name, got, cells[3])
 			}
 		}

@@ -124,7 +124,7 @@ func TestPipIncludesRequireIncluder(t *testing.T) {
 func TestPipReferencesAreBounded(t *testing.T) {
 	const files, lines = 1500, 2000
 	var upload lockfile.Upload
-	give := func(name, text string) *model.Report {
+	add := func(name, text string) *model.Report {
 		rep, err := upload.Read(lockfile.File{Name: name, Path: name, Data: []byte(text), Limit: 10 * lines})
 		if err != nil {
 			t.Fatal(err)
@@ -132,16 +132,16 @@ func TestPipReferencesAreBounded(t *testing.T) {
 		return rep
 	}
 	for i := range files {
-		give(fmt.Sprintf("%d/requirements.txt", i), "-r ../all.txt\n-c ../pins.txt\n")
+		add(fmt.Sprintf("%d/requirements.txt", i), "-r ../all.txt\n-c ../pins.txt\n")
 	}
-	late := give("late/requirements.txt", "-c ../pins.txt\np0\n")
+	late := add("late/requirements.txt", "-c ../pins.txt\np0\n")
 	var all, pins strings.Builder
 	for i := range lines {
 		fmt.Fprintf(&all, "p%d\n", i)
 		fmt.Fprintf(&pins, "p%d==1.%d\n", i, i)
 	}
-	included := give("all.txt", all.String())
-	pinned := give("pins.txt", pins.String())
+	included := add("all.txt", all.String())
+	pinned := add("pins.txt", pins.String())
 	upload.Resolve()
 	if most := lockfile.MaxPipSteps + 2*lines + 10; upload.PipSteps() > most {
 		t.Errorf("%d lines were looked at, more than %d", upload.PipSteps(), most)

@@ -16,8 +16,8 @@ func TestURLPasswordPreservesOtherIdentities(t *testing.T) {
 	r.Watch().scan([]byte(`connect("postgres://app:` + word + `@db/x") connect("postgres://app:` + random + `@db/y")`))
 	rule := &model.Rule{Name: "calls", IssueType: model.SAST}
 	other := &model.Result{Rule: rule, Code: `login(u, "` + word + `")`, CodeHash: "same"}
-	held := &model.Result{Rule: rule, Code: `login(u, "` + random + `")`, CodeHash: "gone"}
-	rep := &model.Report{Results: []model.Result{*other, *held}}
+	removed := &model.Result{Rule: rule, Code: `login(u, "` + random + `")`, CodeHash: "gone"}
+	rep := &model.Report{Results: []model.Result{*other, *removed}}
 	r.Scrub(rep)
 	if got := rep.Results[0]; strings.Contains(got.Code, word) || got.CodeHash != "same" {
 		t.Errorf("other code is %q under the hash %q", got.Code, got.CodeHash)

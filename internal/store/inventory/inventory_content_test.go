@@ -29,10 +29,10 @@ func TestContentRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.SliceOfNDistinct(rapid.Int64Range(1, 1<<53), 1, 30, rapid.ID).Draw(t, "ids")
 		var rows []ContentRow
-		said := map[int64][]string{}
+		licenses := map[int64][]string{}
 		for _, id := range ids {
-			said[id] = rapid.SliceOfN(rapid.SampledFrom([]string{"MIT", "mit", "ISC OR MIT", "Apache-2.0"}), 0, 2).Draw(t, "licences")
-			list, _ := json.Marshal(said[id])
+			licenses[id] = rapid.SliceOfN(rapid.SampledFrom([]string{"MIT", "mit", "ISC OR MIT", "Apache-2.0"}), 0, 2).Draw(t, "licences")
+			list, _ := json.Marshal(licenses[id])
 			rows = append(rows, ContentRow{
 				id, rapid.Int64Range(1, 1<<53).Draw(t, "version"),
 				model.Transitivity(rapid.IntRange(0, 3).Draw(t, "transitivity")), string(list),
@@ -42,18 +42,18 @@ func TestContentRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, asked := range [][]string{nil, {"MIT"}, {"isc", "apache-2.0"}, {"GPL-3.0"}} {
+		for _, filter := range [][]string{nil, {"MIT"}, {"isc", "apache-2.0"}, {"GPL-3.0"}} {
 			var want []ContentRow
 			for _, r := range rows { // sorted by EncodeContent
-				named := slices.ContainsFunc(said[r.ID], func(e string) bool {
-					return slices.ContainsFunc(asked, func(l string) bool { return hasLicence(e, l) })
+				named := slices.ContainsFunc(licenses[r.ID], func(e string) bool {
+					return slices.ContainsFunc(filter, func(l string) bool { return hasLicence(e, l) })
 				})
-				if r.Licenses = ""; asked == nil || named {
+				if r.Licenses = ""; filter == nil || named {
 					want = append(want, r)
 				}
 			}
-			if got, err := readContent(written, asked...); err != nil || !slices.Equal(got, want) {
-				t.Fatalf("%v: read %v, %v, want %v", asked, got, err, want)
+			if got, err := readContent(written, filter...); err != nil || !slices.Equal(got, want) {
+				t.Fatalf("%v: read %v, %v, want %v", filter, got, err, want)
 			}
 		}
 		cut := rapid.IntRange(0, len(written)-1).Draw(t, "cut")
@@ -105,7 +105,7 @@ func TestIDSet(t *testing.T) {
 func TestDictionariesAreBounded(t *testing.T) {
 	sized := func(n int) packageDictionary { return packageDictionary{history: 1, packages: make([]knownPackage, n)} }
 	var c dictionaryCache
-	kept := func() (sizes []int) {
+	cached := func() (sizes []int) {
 		for id := range int64(4) {
 			sizes = append(sizes, c.get(id, 1).size())
 		}
@@ -124,17 +124,17 @@ func TestDictionariesAreBounded(t *testing.T) {
 		{2, 11, []int{5, 0, 0, 0}},
 		{3, 10, []int{0, 0, 0, 10}},
 	} {
-		if c.put(step.deployment, sized(step.size), 10); !slices.Equal(kept(), step.want) {
-			t.Fatalf("after %d of %d: %v, want %v", step.size, step.deployment, kept(), step.want)
+		if c.put(step.deployment, sized(step.size), 10); !slices.Equal(cached(), step.want) {
+			t.Fatalf("after %d of %d: %v, want %v", step.size, step.deployment, cached(), step.want)
 		}
 	}
 	c.put(3, packageDictionary{packages: make([]knownPackage, 1)}, 10)
-	if n := c.get(3, 2).size(); n != 0 || kept()[3] != 10 {
-		t.Errorf("another history has %d packages, and rows without a history leave %v", n, kept())
+	if n := c.get(3, 2).size(); n != 0 || cached()[3] != 10 {
+		t.Errorf("another history has %d packages, and rows without a history leave %v", n, cached())
 	}
 	c.put(3, packageDictionary{history: 2, packages: make([]knownPackage, 2)}, 10)
 	c.put(3, sized(1), 10)
-	if n := c.get(3, 2).size(); n != 2 || kept()[3] != 0 {
-		t.Errorf("the newer history has %d packages, the one before %v", n, kept())
+	if n := c.get(3, 2).size(); n != 2 || cached()[3] != 0 {
+		t.Errorf("the newer history has %d packages, the one before %v", n, cached())
 	}
 }

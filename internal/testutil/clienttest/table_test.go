@@ -25,9 +25,9 @@ func TestClientsTable(t *testing.T) {
 	if strings.Join(got, ", ") != strings.Join(Names, ", ") {
 		t.Errorf("the table has %q, want %q", got, Names)
 	}
-	told := tests(t)
+	source := tests(t)
 	for _, name := range Names {
-		if !strings.Contains(told, `"`+name+`"`) {
+		if !strings.Contains(source, `"`+name+`"`) {
 			t.Errorf("no test names %q", name)
 		}
 	}

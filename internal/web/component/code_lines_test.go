@@ -9,22 +9,22 @@ import (
 )
 
 func TestMissingCodeReason(t *testing.T) {
-	keeps := model.Deployment{Slug: "acme", StoresCode: true}
-	there := model.Finding{IssueType: model.SAST, State: model.Unresolved, Line: 3}
+	storesCode := model.Deployment{Slug: "acme", StoresCode: true}
+	finding := model.Finding{IssueType: model.SAST, State: model.Unresolved, Line: 3}
 	for name, test := range map[string]struct {
 		in   model.Deployment
 		edit func(*model.Finding)
 		want string
 	}{
-		"not sent":     {keeps, func(*model.Finding) {}, "not-sent"},
+		"not sent":     {storesCode, func(*model.Finding) {}, "not-sent"},
 		"not kept":     {model.Deployment{Slug: "acme"}, func(*model.Finding) {}, "not-kept"},
-		"supply chain": {keeps, func(f *model.Finding) { f.IssueType = model.SCA }, "no-build"},
-		"fixed":        {keeps, func(f *model.Finding) { f.State = model.Fixed }, "fixed"},
-		"removed":      {keeps, func(f *model.Finding) { f.State = model.StateRemoved }, "removed"},
-		"history":      {keeps, func(f *model.Finding) { f.Historical = true }, "history"},
-		"no line":      {keeps, func(f *model.Finding) { f.Line = 0 }, "no-line"},
+		"supply chain": {storesCode, func(f *model.Finding) { f.IssueType = model.SCA }, "no-build"},
+		"fixed":        {storesCode, func(f *model.Finding) { f.State = model.Fixed }, "fixed"},
+		"removed":      {storesCode, func(f *model.Finding) { f.State = model.StateRemoved }, "removed"},
+		"history":      {storesCode, func(f *model.Finding) { f.Historical = true }, "history"},
+		"no line":      {storesCode, func(f *model.Finding) { f.Line = 0 }, "no-line"},
 	} {
-		f := there
+		f := finding
 		test.edit(&f)
 		got := whyNoCode(test.in, store.Occurrence{Finding: f})
 		if got.Code != test.want {

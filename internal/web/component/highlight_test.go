@@ -19,18 +19,18 @@ func TestHighlight(t *testing.T) {
 	} {
 		spans := spansOf(t.Context(), lexerOf(file), c.text+"\n")
 		var lines []string
-		looks := map[string][]string{}
+		byClass := map[string][]string{}
 		for _, line := range spans {
 			lines = append(lines, joined(line))
 			for _, s := range line {
-				looks[s.Class] = append(looks[s.Class], strings.TrimSpace(s.Text))
+				byClass[s.Class] = append(byClass[s.Class], strings.TrimSpace(s.Text))
 			}
 		}
 		if got := strings.TrimSuffix(strings.Join(lines, "\n"), "\n"); got != c.text {
 			t.Errorf("%s reads %q", file, got)
 		}
-		if !strings.Contains(strings.Join(looks["hk"], " "), c.keyword) || !strings.Contains(strings.Join(looks["hs"], " "), c.str) {
-			t.Errorf("%s: %v", file, looks)
+		if !strings.Contains(strings.Join(byClass["hk"], " "), c.keyword) || !strings.Contains(strings.Join(byClass["hs"], " "), c.str) {
+			t.Errorf("%s: %v", file, byClass)
 		}
 	}
 	lines := []CodeLine{{Text: "for"}}

@@ -30,8 +30,8 @@ func TestPartialPreviewIsMarked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := page.Find("[data-say=part]").Length() == 1; said != (w.Cut || w.Large > 0) {
-			t.Errorf("%+v: said is %v", w, said)
+		if marked := page.Find("[data-say=part]").Length() == 1; marked != (w.Cut || w.Large > 0) {
+			t.Errorf("%+v: said is %v", w, marked)
 		}
 	}
 }

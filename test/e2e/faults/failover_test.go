@@ -31,7 +31,7 @@ func TestFaultsFailover(t *testing.T) {
 	stop()
 	f.readiness(http.StatusOK, `"writes":"ok"`)
 	f.kill()
-	f.whole()
+	f.checkStored()
 	t.Logf("%d writes were acknowledged before the primary was lost, and %d in all; the first one was %v behind the promotion", before, f.count(), back)
 	if back > 10*time.Second {
 		t.Errorf("a write was acknowledged only after %v", back)

@@ -45,13 +45,13 @@ func TestFaultsDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.readiness(http.StatusOK, `"writes":"ok"`)
-	f.said.Wait(t, "the start is complete")
+	f.output.Wait(t, "the start is complete")
 	f.importThree(t.Context(), "room-again")
 	if !f.imports["imports/room-again"] {
 		t.Error("after space was freed uploads are rejected")
 	}
 	f.kill()
-	f.whole()
+	f.checkStored()
 }
 
 func (f *faulty) fill(name string) {
@@ -75,8 +75,8 @@ func (f *faulty) startFull() {
 	f.t.Helper()
 	token, slug := f.ready.Token, f.ready.DeploymentSlug
 	f.launch([]string{"redoubt"}, filepath.Join(f.t.TempDir(), "ready.json"))
-	f.said.Wait(f.t, "retries until the database is available")
-	_, rest, _ := strings.Cut(f.said.String(), "url=")
+	f.output.Wait(f.t, "retries until the database is available")
+	_, rest, _ := strings.Cut(f.output.String(), "url=")
 	f.ready = programtest.Ready{BaseURL: strings.Fields(rest)[0], Token: token, DeploymentSlug: slug}
 	f.client = &api.Client{BaseURL: f.ready.BaseURL, Token: token, Retries: -1}
 }

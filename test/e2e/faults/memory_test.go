@@ -36,7 +36,7 @@ func TestFaultsMemory(t *testing.T) {
 	f.importThree(t.Context(), "before")
 	var uploads, readers sync.WaitGroup
 	var done atomic.Bool
-	var taken, refused atomic.Int64
+	var accepted, refused atomic.Int64
 	for i := range 8 {
 		uploads.Go(func() {
 			q := api.ImportQuery{Project: fmt.Sprint("large/", i), Ref: "main"}
@@ -44,7 +44,7 @@ func TestFaultsMemory(t *testing.T) {
 			switch problem, ok := errors.AsType[*api.Problem](err); {
 			case err == nil:
 				f.answered(nil, func() { f.projects[q.Project] = true })
-				taken.Add(1)
+				accepted.Add(1)
 			case ok && (problem.Status == http.StatusServiceUnavailable || problem.Status == http.StatusRequestEntityTooLarge):
 				refused.Add(1)
 			default:
@@ -79,10 +79,10 @@ func TestFaultsMemory(t *testing.T) {
 	}
 	f.importThree(t.Context(), "after")
 	if !f.imports["imports/after"] {
-		t.Errorf("after the uploads a small one is rejected:\n%s", f.said)
+		t.Errorf("after the uploads a small one is rejected:\n%s", f.output)
 	}
 	f.readiness(http.StatusOK)
 	f.kill()
-	f.whole()
-	t.Logf("of 8 uploads of %d MiB at once %d were taken and %d refused", largeBytes>>20, taken.Load(), refused.Load())
+	f.checkStored()
+	t.Logf("of 8 uploads of %d MiB at once %d were taken and %d refused", largeBytes>>20, accepted.Load(), refused.Load())
 }

@@ -32,7 +32,7 @@ func TestFaultsPostgresDamaged(t *testing.T) {
 			f.create(t.Context(), "damaged") // with an idempotency key, so that the response is stored
 			f.kill()
 			extend(t, database)
-			f.whole()
+			f.checkStored()
 			storetest.DamagePostgres(t, database, relation)
 			a := &command.App{Ctx: t.Context(), Out: io.Discard, Err: io.Discard, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Getenv: os.Getenv, Environ: os.Environ}
 			report := admin.NewCheckReport(a, true)

@@ -24,17 +24,17 @@ import (
 // hook is a receiver of webhooks. It records accepted messages in order, and their times.
 type hook struct {
 	*httptest.Server
-	mu     sync.Mutex
-	took   []string // names of rules, for each message
-	at     map[string]time.Time
-	takes  func() bool
-	answer func(w http.ResponseWriter, taken bool)
+	mu      sync.Mutex
+	took    []string // names of rules, for each message
+	at      map[string]time.Time
+	accepts func() bool
+	answer  func(w http.ResponseWriter, accepted bool)
 }
 
-func newHook(t *testing.T, takes func() bool, answer func(w http.ResponseWriter, taken bool)) *hook {
-	h := &hook{at: map[string]time.Time{}, takes: takes, answer: answer}
+func newHook(t *testing.T, accepts func() bool, answer func(w http.ResponseWriter, accepted bool)) *hook {
+	h := &hook{at: map[string]time.Time{}, accepts: accepts, answer: answer}
 	h.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var told struct {
+		var message struct {
 			Data struct {
 				Findings []struct {
 					Rule string `json:"rule"`
@@ -42,14 +42,14 @@ func newHook(t *testing.T, takes func() bool, answer func(w http.ResponseWriter,
 			} `json:"data"`
 		}
 		text, err := io.ReadAll(r.Body)
-		if err != nil || json.Unmarshal(text, &told) != nil || len(told.Data.Findings) != 1 {
+		if err != nil || json.Unmarshal(text, &message) != nil || len(message.Data.Findings) != 1 {
 			return // the server was killed during the request
 		}
-		taken := h.takes()
-		if taken {
-			h.note(told.Data.Findings[0].Rule)
+		accepted := h.accepts()
+		if accepted {
+			h.note(message.Data.Findings[0].Rule)
 		}
-		h.answer(w, taken)
+		h.answer(w, accepted)
 	}))
 	t.Cleanup(h.Server.Close)
 	return h
@@ -94,24 +94,24 @@ func TestFaultsQueue(t *testing.T) {
 func (f *faulty) killsWithReceivers() {
 	always := func() bool { return true }
 	mostly := func() func() bool { // never two failures in a row, which would cause a long delay
-		var asked atomic.Int32
-		return func() bool { return asked.Add(1)%5 != 2 }
+		var requests atomic.Int32
+		return func() bool { return requests.Add(1)%5 != 2 }
 	}
 	nothing := func(http.ResponseWriter, bool) {}
 	hooks := map[string]*hook{
 		"healthy": newHook(f.t, always, nothing),
 		"slow":    newHook(f.t, always, func(http.ResponseWriter, bool) { time.Sleep(1500 * time.Millisecond) }),
-		"failing": newHook(f.t, mostly(), func(w http.ResponseWriter, taken bool) {
-			if !taken {
+		"failing": newHook(f.t, mostly(), func(w http.ResponseWriter, accepted bool) {
+			if !accepted {
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}
 		}),
-		"hanging up": newHook(f.t, mostly(), func(w http.ResponseWriter, taken bool) {
+		"hanging up": newHook(f.t, mostly(), func(w http.ResponseWriter, accepted bool) {
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if err != nil {
 				return
 			}
-			if taken {
+			if accepted {
 				_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
 			}
 			_ = conn.Close()
@@ -197,7 +197,7 @@ func (f *faulty) awaitHook(h *hook, names []string) {
 			return
 		}
 		if time.Now().After(end) {
-			f.t.Fatalf("of %d messages %d arrived: %v\n%s", len(names), len(got), got, f.said)
+			f.t.Fatalf("of %d messages %d arrived: %v\n%s", len(names), len(got), got, f.output)
 		}
 	}
 }

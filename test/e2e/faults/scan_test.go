@@ -132,8 +132,8 @@ func (f *faulty) checkTokens(ctx context.Context, tx *store.Tx) error {
 		revoked[token.Name] = !token.RevokedAt.IsZero()
 	}
 	for name, gone := range f.tokens {
-		if is, there := revoked[name]; !there || is != gone {
-			f.t.Errorf("the token %s is there: %v, revoked: %v, acknowledged as revoked: %v", name, there, is, gone)
+		if is, exists := revoked[name]; !exists || is != gone {
+			f.t.Errorf("the token %s is there: %v, revoked: %v, acknowledged as revoked: %v", name, exists, is, gone)
 		}
 	}
 	return err

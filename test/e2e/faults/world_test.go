@@ -40,7 +40,7 @@ type faulty struct {
 	flags   []string // of the storage
 	server  *exec.Cmd
 	ended   <-chan error
-	said    *programtest.Output
+	output  *programtest.Output
 	ready   programtest.Ready
 	client  *api.Client
 
@@ -96,8 +96,8 @@ func (f *faulty) launch(command []string, file string) <-chan error {
 	f.t.Helper()
 	at := slices.Index(command, "redoubt")
 	args := slices.Concat(command[:at+1], []string{"serve", "--addr", "127.0.0.1:0", "--ready-file", file, "--log-format", "text"}, f.flags, command[at+1:])
-	f.server, f.said = exec.Command(args[0], args[1:]...), &programtest.Output{}
-	f.server.Stderr = f.said
+	f.server, f.output = exec.Command(args[0], args[1:]...), &programtest.Output{}
+	f.server.Stderr = f.output
 	if err := f.server.Start(); err != nil {
 		f.t.Fatal(err)
 	}
@@ -218,9 +218,9 @@ func (f *faulty) write(round string) (stop func()) {
 	}
 }
 
-// whole checks that all acknowledged writes are stored completely and once, and that redoubt check
+// checkStored checks that all acknowledged writes are stored completely and once, and that redoubt check
 // reports no faults. No server may be running.
-func (f *faulty) whole() {
+func (f *faulty) checkStored() {
 	f.t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -244,14 +244,14 @@ func (f *faulty) whole() {
 	defer st.Close()
 	d, err := st.Deployment(f.t.Context(), f.ready.DeploymentSlug)
 	if err == nil {
-		err = st.View(f.t.Context(), d.ID, f.holds)
+		err = st.View(f.t.Context(), d.ID, f.checkTx)
 	}
 	if err != nil {
 		f.t.Fatal(err)
 	}
 }
 
-func (f *faulty) holds(ctx context.Context, tx *store.Tx) error {
+func (f *faulty) checkTx(ctx context.Context, tx *store.Tx) error {
 	projects, err := tx.Projects(ctx, store.ProjectQuery{})
 	if err != nil {
 		return err
@@ -311,9 +311,9 @@ func (f *faulty) holds(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-func (f *faulty) lost(what string, acknowledged, there map[string]bool) {
+func (f *faulty) lost(what string, acknowledged, stored map[string]bool) {
 	for name := range acknowledged {
-		if !there[name] {
+		if !stored[name] {
 			f.t.Errorf("an acknowledged %s is missing: %s", what, name)
 		}
 	}
@@ -337,9 +337,9 @@ func TestFaultsKills(t *testing.T) {
 				}
 				f.kill()
 				stop()
-				f.whole()
+				f.checkStored()
 				if t.Failed() {
-					t.Fatalf("after kill %d:\n%s", round+1, f.said)
+					t.Fatalf("after kill %d:\n%s", round+1, f.output)
 				}
 			}
 			for kind, n := range map[string]int{"imports": len(f.imports), "triages": len(f.notes), "projects": len(f.projects), "exceptions": len(f.excepted), "loads": len(f.loads), "scans": len(f.scans), "tokens": len(f.tokens)} {
@@ -371,7 +371,7 @@ func (f *faulty) acknowledge(n int) {
 	f.t.Helper()
 	for want, end := f.count()+n, time.Now().Add(programtest.WaitAtMost); f.count() < want; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			f.t.Fatalf("nothing is acknowledged any more:\n%s", f.said)
+			f.t.Fatalf("nothing is acknowledged any more:\n%s", f.output)
 		}
 	}
 }
@@ -417,7 +417,7 @@ func TestFaultsPostgresCrashes(t *testing.T) {
 	stop()
 	f.readiness(http.StatusOK, `"writes":"ok"`)
 	f.kill()
-	f.whole()
+	f.checkStored()
 }
 
 // TestFaultsPostgresStalls stalls PostgreSQL between the starts of servers and under a running one.
@@ -447,7 +447,7 @@ func TestFaultsPostgresStalls(t *testing.T) {
 	}
 	f.readiness(http.StatusOK)
 	f.kill()
-	f.whole()
+	f.checkStored()
 }
 
 // TestFaultsDescriptors limits the file descriptors of a server: each response must be correct or a
@@ -468,5 +468,5 @@ func TestFaultsDescriptors(t *testing.T) {
 	}
 	group.Wait()
 	f.kill()
-	f.whole()
+	f.checkStored()
 }
