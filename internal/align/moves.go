@@ -89,9 +89,12 @@ func (a *aligner) moves() map[string]string {
 			moved[c.from.path], matched[c.from], matched[c.to] = c.to.path, true, true
 		}
 	}
-	accept(slices.DeleteFunc(sameName(removed, added, 1), func(c candidate) bool { return c.suffix < 2 && c.from.single() }))
+	accept(slices.DeleteFunc(sameName(removed, added, 1), func(c candidate) bool {
+		return c.suffix < 2 && c.from.single()
+	}))
 	free := func(g *gone) bool { return matched[g] }
-	accept(slices.DeleteFunc(sameRows(slices.DeleteFunc(removed, free), slices.DeleteFunc(added, free)), func(c candidate) bool {
+	likeRows := sameRows(slices.DeleteFunc(removed, free), slices.DeleteFunc(added, free))
+	accept(slices.DeleteFunc(likeRows, func(c candidate) bool {
 		return c.kinds < 2
 	}))
 	return moved

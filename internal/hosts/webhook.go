@@ -87,7 +87,9 @@ func (k *Service) handleWebhook(w http.ResponseWriter, r *http.Request) error {
 
 // storeDelivery stores a delivery and enqueues its job in one transaction. The delivery id of the
 // host is not signed, so the delivery is identified by a hash of its name and body.
-func (k *Service) storeDelivery(ctx context.Context, deploymentID int64, c model.Connection, e scm.Event, body []byte) error {
+func (k *Service) storeDelivery(
+	ctx context.Context, deploymentID int64, c model.Connection, e scm.Event, body []byte,
+) error {
 	sum := sha256.Sum256(append([]byte(e.Name+"\n"), body...))
 	return k.Store.Update(ctx, deploymentID, following, func(ctx context.Context, tx *store.Tx) error {
 		d, err := tx.AddDelivery(ctx, store.Delivery{

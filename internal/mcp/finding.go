@@ -226,7 +226,8 @@ func (a *assistant) getFinding(ctx context.Context, in findingInput) (*sdk.CallT
 	if err != nil {
 		return nil, err
 	}
-	return answer(fmt.Sprintf("Finding %d, its code and flow, its history, and the precedent of its rule.", in.ID), details)
+	message := fmt.Sprintf("Finding %d, its code and flow, its history, and the precedent of its rule.", in.ID)
+	return answer(message, details)
 }
 
 type countInput struct {

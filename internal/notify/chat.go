@@ -155,7 +155,9 @@ func (s sending) teams() any {
 			"selectAction": map[string]any{"type": "Action.OpenUrl", "url": s.finding(f.ID)},
 		}
 		body = append(
-			body, block(link, run(f.Severity+" "+cut(f.Rule, 200)+" in "+cut(f.Project, 200)+", "+cut(f.Location, 200), "Default")),
+			body, block(link, run(
+				f.Severity+" "+cut(f.Rule, 200)+" in "+cut(f.Project, 200)+", "+cut(f.Location, 200), "Default",
+			)),
 		)
 	}
 	for _, p := range m.Projects {

@@ -112,7 +112,9 @@ func (s *Server) exchangeDevice(r *http.Request, clientID string) (*issued, erro
 }
 
 // issueDeviceToken creates the token of an approved program for the first request.
-func (s *Server) issueDeviceToken(r *http.Request, waiting model.LoginRequest, clientID string) (out *issued, err error) {
+func (s *Server) issueDeviceToken(
+	r *http.Request, waiting model.LoginRequest, clientID string,
+) (out *issued, err error) {
 	err = s.Store.Update(r.Context(), waiting.DeploymentID, waiting.ApprovedBy,
 		func(ctx context.Context, tx *store.Tx) error {
 			claimed, err := tx.ConsumeLogin(ctx, waiting.KeyHash)

@@ -151,7 +151,9 @@ func checkSnippets(list []api.Snippet) error {
 }
 
 // snippetsAt returns the snippets of findings at the sent locations, without secrets.
-func snippetsAt(scan model.Scan, sent []api.Snippet, locations, known []model.SnippetLocation) (accepted []model.Snippet) {
+func snippetsAt(
+	scan model.Scan, sent []api.Snippet, locations, known []model.SnippetLocation,
+) (accepted []model.Snippet) {
 	at := make(map[int64]model.SnippetLocation, len(locations))
 	for _, p := range locations {
 		at[p.FindingID] = p

@@ -39,7 +39,10 @@ func Open(r io.Reader, o Options) (*Input, error) {
 		}
 		r = gzipReader{inflated}
 	}
-	m := &meter{r: r, left: limits.Input, limit: limits.Input, onRead: o.OnRead, budget: o.Budget, watch: o.Secrets.Watch()}
+	m := &meter{
+		r: r, left: limits.Input, limit: limits.Input,
+		onRead: o.OnRead, budget: o.Budget, watch: o.Secrets.Watch(),
+	}
 	in := &Input{Reader: bufio.NewReaderSize(m, headSize), meter: m, Limits: limits, Budget: o.Budget, built: o.Built}
 	mark, _ := in.Peek(3)
 	switch {

@@ -280,7 +280,8 @@ func (r *sarifRun) secret(res *sarifResult, rule *madeRule, out *model.Result) {
 		r.secrets.Remember(strings.TrimSpace(snippet))
 	}
 	secret := &model.SecretMatch{Validation: model.NoValidator}
-	r.secrets.RegisterMatch(r.traits.tool, secret, match, model.CodeDigest(format.CodeHash(semgrep.SyntacticContext(snippet))))
+	code := model.CodeDigest(format.CodeHash(semgrep.SyntacticContext(snippet)))
+	r.secrets.RegisterMatch(r.traits.tool, secret, match, code)
 	if r.traits.tool == "gitleaks" {
 		secret.Commit = res.Partial["commitSha"].Name()
 	}

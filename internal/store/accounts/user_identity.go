@@ -93,7 +93,9 @@ func provision(
 }
 
 // setRoles assigns the roles that the provider's groups map to.
-func setRoles(ctx context.Context, txs []*Tx, userID int64, roles map[int64]model.Role) (unchanged []string, err error) {
+func setRoles(
+	ctx context.Context, txs []*Tx, userID int64, roles map[int64]model.Role,
+) (unchanged []string, err error) {
 	for _, tx := range txs {
 		if tx.Deployment().ID == 0 {
 			continue

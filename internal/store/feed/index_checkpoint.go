@@ -16,7 +16,9 @@ const maxCheckpoints = 64
 // has that version in its history, even after a restore from a backup. It deletes the ids in
 // forget, and the oldest ids above the limit. A version newer than the deployment's is
 // model.ErrConflict.
-func (s *DB) RecordCheckpoint(ctx context.Context, deploymentID int64, id string, version int64, forget []string) error {
+func (s *DB) RecordCheckpoint(
+	ctx context.Context, deploymentID int64, id string, version int64, forget []string,
+) error {
 	by := model.Actor{Kind: "system", Name: "index"}
 	return s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
 		if version > tx.Version() {

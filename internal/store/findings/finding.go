@@ -134,7 +134,9 @@ func byID(list []model.Finding) []model.Finding {
 
 // CurrentLocations returns the locations of the unresolved and muted findings of a product and source, on
 // all refs.
-func (tx *Tx) CurrentLocations(ctx context.Context, product model.IssueType, source string) ([]model.FindingLocation, error) {
+func (tx *Tx) CurrentLocations(
+	ctx context.Context, product model.IssueType, source string,
+) ([]model.FindingLocation, error) {
 	return sqldb.Many(ctx, tx, func(r sqldb.Row) (p model.FindingLocation, err error) {
 		return p, r.Scan(&p.FindingID, &p.ProjectID, &p.Path)
 	},

@@ -41,7 +41,8 @@ func (tx *Tx) SnippetLocations(
 		in, arg := tx.In("f.id", 10, ids)
 		where, args = where+` AND `+in, append(args, arg)
 	}
-	list, err = tx.snippetLocations(ctx, s.ProjectID, s.Ref, where+` ORDER BY f.severity DESC, f.id DESC LIMIT $9`, args...)
+	where += ` ORDER BY f.severity DESC, f.id DESC LIMIT $9`
+	list, err = tx.snippetLocations(ctx, s.ProjectID, s.Ref, where, args...)
 	list, more = sqldb.Page(list, limit)
 	return list, more, err
 }
@@ -75,7 +76,8 @@ func scanSnippetLocation(r sqldb.Row) (p SnippetLocation, err error) {
 	if err := sqldb.DecodeStored(append(append([]byte("{"), body...), '}'), &decoded); err != nil {
 		return p, fmt.Errorf("body of finding %d: %w", p.FindingID, err)
 	}
-	p.Column, p.EndLine, p.Secret = decoded.Location.Column, max(p.Line, decoded.Location.EndLine), product == model.Secrets
+	p.Column, p.EndLine = decoded.Location.Column, max(p.Line, decoded.Location.EndLine)
+	p.Secret = product == model.Secrets
 	if decoded.Message != nil {
 		p.Message = *decoded.Message
 	}

@@ -131,7 +131,9 @@ type lockfileLocation struct {
 }
 
 // lockfileLocations returns the inventories that meet a condition, by id.
-func (tx *Tx) lockfileLocations(ctx context.Context, condition string, args ...any) (map[int64]lockfileLocation, error) {
+func (tx *Tx) lockfileLocations(
+	ctx context.Context, condition string, args ...any,
+) (map[int64]lockfileLocation, error) {
 	found := map[int64]lockfileLocation{}
 	return found, sqldb.Each(ctx, tx, func(r sqldb.Row) error {
 		var id int64

@@ -61,7 +61,9 @@ func (tx *Tx) StoreAnswer(ctx context.Context, a model.StoredAnswer) error {
 func (s *DB) DropExpiredAnswers(ctx context.Context, deploymentID int64, now time.Time) (gone int64, err error) {
 	by := model.Actor{Kind: "system", Name: "prune"}
 	err = s.update(ctx, deploymentID, by, func(ctx context.Context, tx *Tx) error {
-		gone, err = tx.Exec(ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND at <= $2`, now.Add(-model.AnswerRetention))
+		gone, err = tx.Exec(
+			ctx, `DELETE FROM kept_answer WHERE deployment_id = $1 AND at <= $2`, now.Add(-model.AnswerRetention),
+		)
 		return err
 	})
 	return gone, err

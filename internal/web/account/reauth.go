@@ -38,7 +38,7 @@ func showReauth(req *ui.Request, status int, s reauthView, me auth.SessionInfo) 
 	if me.User.PasswordHash == "" && !s.CodeOnly && req.SignIn.Provider != nil {
 		s.Provider = req.SignIn.Provider.Title
 	}
-	return req.Show(status, ui.Page{Template: "again", Title: "Confirm your identity", Data: s})
+	return req.Show(status, ui.Page{Template: "reauth", Title: "Confirm your identity", Data: s})
 }
 
 // codeOnly reports whether the user can only authenticate with a second factor. Such users signed

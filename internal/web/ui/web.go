@@ -176,7 +176,9 @@ const (
 type Uploads interface {
 	// ImportUpload reads the form into input and imports its files, all or none. UploadResult returns
 	// the result by key. Errors are of type *api.Problem.
-	ImportUpload(w http.ResponseWriter, r *http.Request, caller auth.Caller, input *api.ImportQuery) (key string, err error)
+	ImportUpload(
+		w http.ResponseWriter, r *http.Request, caller auth.Caller, input *api.ImportQuery,
+	) (key string, err error)
 	// UploadResult returns the result without findings, and the number of changed advisories of each
 	// import. It returns model.ErrNotFound unless the upload was in the last day.
 	UploadResult(ctx context.Context, tx *store.Tx, key string) (taken api.ImportResponse, advised []int, err error)

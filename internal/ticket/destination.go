@@ -43,7 +43,9 @@ func newDestinations(
 }
 
 // repository returns a repository of a connection by its full name, or a zero value.
-func (p *destinations) repository(ctx context.Context, connectionID int64, name string) (r model.Repository, err error) {
+func (p *destinations) repository(
+	ctx context.Context, connectionID int64, name string,
+) (r model.Repository, err error) {
 	for _, own := range p.own { // the common case, without a list of the whole connection
 		if own.ConnectionID == connectionID && strings.EqualFold(own.FullName, name) {
 			return own, nil
@@ -161,7 +163,9 @@ func (p *destinations) stillExists(ctx context.Context, was model.Ticket) (bool,
 // destination returns where a ticket about findings of a project is created. The order is: the
 // named destination, the previous destination of a retried ticket if it still exists, and the
 // setting. If there is no valid destination, it returns a model.InvalidError with a text for users.
-func (r Request) destination(ctx context.Context, p *destinations, projectID int64, was model.Ticket) (t model.Ticket, err error) {
+func (r Request) destination(
+	ctx context.Context, p *destinations, projectID int64, was model.Ticket,
+) (t model.Ticket, err error) {
 	setting, own := p.setting, p.own[projectID]
 	if r.Connection == "" && r.Project == "" {
 		exists, err := p.stillExists(ctx, was)
@@ -236,7 +240,9 @@ func (r Request) jira(ctx context.Context, p *destinations, c model.Connection, 
 
 // repository validates the repository of a ticket: the project's own, the one in the setting, or
 // that of another project visible to the caller.
-func (r Request) repository(ctx context.Context, p *destinations, t model.Ticket, c model.Connection) (model.Ticket, error) {
+func (r Request) repository(
+	ctx context.Context, p *destinations, t model.Ticket, c model.Connection,
+) (model.Ticket, error) {
 	if t.Project == "" {
 		return t, model.Invalid("project",
 			"The project is not a repository of the connection %s: name the repository for the ticket.", c.Name)
