@@ -11,9 +11,9 @@ import (
 	"github.com/redoubt/redoubt/internal/config"
 )
 
-// TestOAuthDocumentsIgnoreHostHeader requests the OAuth documents with Host headers from a server
+// TestOAuthDocumentsIgnoreForeignHostHeaders requests the OAuth documents with Host headers from a server
 // without --public-url. URLs in responses must contain only hosts of the server.
-func TestOAuthDocumentsIgnoreHostHeader(t *testing.T) {
+func TestOAuthDocumentsIgnoreForeignHostHeaders(t *testing.T) {
 	s, stop := startService(t, config.Server{Addr: "127.0.0.1:0", ShutdownTimeout: 5 * time.Second})
 	defer stop()
 	at := "http://" + s.listener.Addr().String()

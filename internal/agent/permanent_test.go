@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestOutagesAreRetriedWithoutLimit checks that outages that the scan cannot have caused are retried without
+// TestScanRetryLimitByError checks that outages that the scan cannot have caused are retried without
 // limit.
-func TestOutagesAreRetriedWithoutLimit(t *testing.T) {
+func TestScanRetryLimitByError(t *testing.T) {
 	for err, last := range map[error]bool{ // whether the last attempt ends the scan
 		fmt.Errorf("%w: gone", model.ErrUnreachable):   true,
 		fmt.Errorf("%w: full", model.ErrDiskFull):      false,

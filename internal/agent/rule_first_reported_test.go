@@ -7,9 +7,9 @@ import (
 	"github.com/redoubt/redoubt/api"
 )
 
-// TestNewScannerRuleBlocksFirstScan checks that a new rule, such as one from the checkout, can
+// TestNewScannerRuleBlocksImmediately checks that a new rule, such as one from the checkout, can
 // block the scan that reports it.
-func TestNewScannerRuleBlocksFirstScan(t *testing.T) {
+func TestNewScannerRuleBlocksImmediately(t *testing.T) {
 	const finding = `{"findings":[{"check_id":"own.no-eval","path":"a.js","line":1,"column":1,"end_line":1,"end_column":8,"message":"eval","severity":2,"index":0,
 		"syntactic_id":"s","metadata":{"dev.semgrep.actions":["block"]},"is_blocking":true,"match_based_id":"group_0",
 		"hashes":{"start_line_hash":"a","end_line_hash":"a","code_hash":"c","pattern_hash":"p"},"engine_kind":"OSS"}],

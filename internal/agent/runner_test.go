@@ -203,7 +203,7 @@ func TestRunWithoutRepositoryEnds(t *testing.T) {
 	})
 }
 
-func TestFailedRunIsRetried(t *testing.T) {
+func TestTransientRunFailureIsRetried(t *testing.T) {
 	eachRunners(t, func(w *world) {
 		t := w.T
 		queued := w.queueRun("acme/payments")

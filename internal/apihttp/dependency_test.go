@@ -73,7 +73,7 @@ func TestLockfiles(t *testing.T) {
 	}
 }
 
-func TestSecretListOmitsSecretValues(t *testing.T) {
+func TestSecretListPaginationAndFilters(t *testing.T) {
 	h := newHarness(t)
 	ctx := t.Context()
 	imported := h.importSample("acme/payments/main-1/gitleaks.sarif", "gitleaks.sarif")

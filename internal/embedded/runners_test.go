@@ -41,9 +41,9 @@ func ownRunnersOf(t *testing.T, isolation string) (*Runners, *bytes.Buffer) {
 	}), log
 }
 
-// TestBuiltInRunnerRequiresSandbox checks that a runner requires a sandbox unless the isolation
+// TestBuiltInRunnerRequiresSandboxByDefault checks that a runner requires a sandbox unless the isolation
 // setting allows runs without one. The log reports that.
-func TestBuiltInRunnerRequiresSandbox(t *testing.T) {
+func TestBuiltInRunnerRequiresSandboxByDefault(t *testing.T) {
 	t.Setenv("PATH", t.TempDir()) // bubblewrap is not on the path
 	for isolation, begins := range map[string]bool{"": false, "required": false, "auto": true, "none": true} {
 		t.Run(isolation, func(t *testing.T) {

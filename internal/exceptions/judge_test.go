@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestFutureVEXDateCountsAsReceipt checks that a date in the future counts as the date of
+// TestFutureVEXDateCountsAsReceiptDate checks that a date in the future counts as the date of
 // receipt.
-func TestFutureVEXDateCountsAsReceipt(t *testing.T) {
+func TestFutureVEXDateCountsAsReceiptDate(t *testing.T) {
 	day := func(n int) time.Time { return now.AddDate(0, 0, n) }
 	ahead := model.VEXDocument{IssuedAt: now.AddDate(73, 0, 0), ReceivedAt: day(0)}
 	for name, tt := range map[string]struct {

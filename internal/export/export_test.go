@@ -335,9 +335,9 @@ func TestColumnsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestUnratedIsNotExportedAsMedium checks that tables do not show unrated vulnerabilities as medium,
+// TestExportDistinguishesUnratedFromMedium checks that tables do not show unrated vulnerabilities as medium,
 // and that SARIF contains a property in addition to the severity.
-func TestUnratedIsNotExportedAsMedium(t *testing.T) {
+func TestExportDistinguishesUnratedFromMedium(t *testing.T) {
 	f := dependencyFinding(7)
 	for _, unrated := range []bool{false, true} {
 		f.Severity, f.Unrated = "medium", unrated

@@ -9,9 +9,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-// TestMixedDiffAndFullScansPreserveDecisions checks that a scan of one kind does not count
+// TestNewCodeBlocksInMixedScans checks that a scan of one kind does not count
 // findings of the other kind. Otherwise decisions could move to other code.
-func TestMixedDiffAndFullScansPreserveDecisions(t *testing.T) {
+func TestNewCodeBlocksInMixedScans(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, steps := range map[string][]evalScan{
 			"a diff scan tells code after one that told none": {

@@ -192,9 +192,9 @@ func (w *evalWorld) check(t *rapid.T, s evalScan, now evalState, then evalState)
 	}
 }
 
-// TestGateReportsWithoutCode checks that for random reports no new code is hidden, and no decision
+// TestGateForReportsWithoutCode checks that for random reports no new code is hidden, and no decision
 // moves to other code.
-func TestGateReportsWithoutCode(t *testing.T) {
+func TestGateForReportsWithoutCode(t *testing.T) {
 	p := newEvals(t, storetest.Engines[0])
 	tenants := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -216,9 +216,9 @@ func newEvals(t testing.TB, engine string) *evals {
 	return &evals{s, clock, storetest.Deployment(t, s).ID}
 }
 
-// TestIgnoredCodePassesInReportWithoutCode checks that ignored code and code of the primary branch pass in a
+// TestIgnoredCodeInReportWithoutCode checks that ignored code and code of the primary branch pass in a
 // report without code, also if it is repeated.
-func TestIgnoredCodePassesInReportWithoutCode(t *testing.T) {
+func TestIgnoredCodeInReportWithoutCode(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {
 			first, second evalScan
@@ -254,9 +254,9 @@ func TestIgnoredCodePassesInReportWithoutCode(t *testing.T) {
 	}
 }
 
-// TestIgnoredCodePassesInRecordedScan checks the gate for late and superseded scans.
+// TestIgnoredCodeInRecordedScan checks the gate for late and superseded scans.
 // They are evaluated by the findings they would have if they were applied, and write no findings.
-func TestIgnoredCodePassesInRecordedScan(t *testing.T) {
+func TestIgnoredCodeInRecordedScan(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct {
 			first, second evalScan

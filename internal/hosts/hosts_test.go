@@ -186,9 +186,9 @@ func TestChangeRequestReport(t *testing.T) {
 	})
 }
 
-// TestOutdatedScanSetsNoStatus checks that a scan sets no status on a newer commit that was pushed
+// TestNewerHeadGetsNoOutdatedStatus checks that a scan sets no status on a newer commit that was pushed
 // since, on any kind of ref.
-func TestOutdatedScanSetsNoStatus(t *testing.T) {
+func TestNewerHeadGetsNoOutdatedStatus(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		w := newWorld(t, s)
 		w.connect()

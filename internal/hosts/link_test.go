@@ -66,9 +66,9 @@ func (w *conversation) linkedOnce() {
 	})
 }
 
-// TestUnchangedLinksDoNotQueryHost checks that saving unchanged links does not query the host and
+// TestOnlyChangedLinksQueryHost checks that saving unchanged links does not query the host and
 // adds no id to older links.
-func TestUnchangedLinksDoNotQueryHost(t *testing.T) {
+func TestOnlyChangedLinksQueryHost(t *testing.T) {
 	w := newConversation(t, storetest.New(t, "sqlite"))
 	change := func(lines ...string) error {
 		people, err := model.ParseHostPeople(lines)

@@ -7,8 +7,8 @@ import (
 	"github.com/redoubt/redoubt/internal/model"
 )
 
-// TestSmallUploadsAreStoredFirst checks that small uploads are stored before large ones.
-func TestSmallUploadsAreStoredFirst(t *testing.T) {
+// TestLargeUploadsAreClassifiedAsLong checks that small uploads are stored before large ones.
+func TestLargeUploadsAreClassifiedAsLong(t *testing.T) {
 	intake := &Intake{Each: 1 << 30, All: 1 << 30}
 	reservation := intake.Reserve()
 	defer reservation.Release()

@@ -64,9 +64,9 @@ func TestCommitsAreAppliedBeforeNextRead(t *testing.T) {
 	})
 }
 
-// TestSettle checks that Settle waits only for earlier commits. It returns at once if commits are
+// TestAwaitCommits checks that Settle waits only for earlier commits. It returns at once if commits are
 // not followed or the deployment is not loaded.
-func TestSettle(t *testing.T) {
+func TestAwaitCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		seed(w)

@@ -51,9 +51,9 @@ func TestSlowLoadDoesNotDelayOthers(t *testing.T) {
 	})
 }
 
-// TestConcurrentLoadsStayWithinMemoryLimit checks that deployments requested concurrently are evicted down to
+// TestLoadedDeploymentsStayWithinMemoryLimit checks that deployments requested concurrently are evicted down to
 // the memory limit within a second.
-func TestConcurrentLoadsStayWithinMemoryLimit(t *testing.T) {
+func TestLoadedDeploymentsStayWithinMemoryLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		seed(w)

@@ -92,9 +92,9 @@ func TestCodelessReportsDoNotHideNewCode(t *testing.T) {
 	})
 }
 
-// TestCodelessReportsPreserveDecisions checks that equal numbers of results continue each other at any
+// TestCodelessReportsOfEqualCountPreserveDecisions checks that equal numbers of results continue each other at any
 // position. A return to an earlier number restores no decisions.
-func TestCodelessReportsPreserveDecisions(t *testing.T) {
+func TestCodelessReportsOfEqualCountPreserveDecisions(t *testing.T) {
 	m := newMemory()
 	was := blindly(t, m, "main", true, originalCalls)
 	for code, state := range map[string]model.TriageState{"eval(aa)": model.TriageIgnored, "eval(ccc)": model.TriageFixing} {

@@ -163,7 +163,7 @@ func TestRepeatedResults(t *testing.T) {
 	}
 }
 
-func TestFirstVersionIsShown(t *testing.T) {
+func TestFirstVersionInSortOrderIsShown(t *testing.T) {
 	s := observe("semgrep", vulnerable("p", "2"), vulnerable("p", "1"))
 	if got := s[0].Result.Dependency.Version; got != "1" {
 		t.Errorf("version %s is shown", got)

@@ -149,9 +149,9 @@ func TestScanRow(t *testing.T) {
 	}
 }
 
-// TestRepeatedAndLateScansLeaveProjectUnchanged checks that repeated and late uploads do not change the
+// TestLateScansLeaveProjectUnchanged checks that repeated and late uploads do not change the
 // project.
-func TestRepeatedAndLateScansLeaveProjectUnchanged(t *testing.T) {
+func TestLateScansLeaveProjectUnchanged(t *testing.T) {
 	m := newMemory()
 	at := m.clock
 	of := func(url string, minutes int, change func(*Upload)) Upload {

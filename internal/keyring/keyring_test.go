@@ -64,7 +64,7 @@ func TestConcurrentCreateSucceedsOnce(t *testing.T) {
 	}
 }
 
-func TestRotationPreservesSignatures(t *testing.T) {
+func TestPreviousKeyRemainsValidUntilExpiry(t *testing.T) {
 	first := New(start)
 	before, _ := first.SigningKeys(start)
 	path := filepath.Join(t.TempDir(), "key")

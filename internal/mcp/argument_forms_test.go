@@ -149,9 +149,9 @@ func TestSearchSorts(t *testing.T) {
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// TestInvalidIDsSelectNothing checks that a list with an invalid id selects nothing. Otherwise the
+// TestTriageWithInvalidIDsIsRejected checks that a list with an invalid id selects nothing. Otherwise the
 // other filters would select more findings than were listed.
-func TestInvalidIDsSelectNothing(t *testing.T) {
+func TestTriageWithInvalidIDsIsRejected(t *testing.T) {
 	w := newWorld(t, "")
 	s := w.connect(w.token)
 	for _, ids := range []any{[]string{"007"}, []string{"+5"}, "007", []any{1, "+5"}, []string{"1e3"}, []any{[]string{"007"}}, []int64{}} {

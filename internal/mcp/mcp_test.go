@@ -261,8 +261,8 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 	}
 }
 
-// TestRequestsWithoutTokenAreRejected checks that requests without a valid token cannot even list the tools.
-func TestRequestsWithoutTokenAreRejected(t *testing.T) {
+// TestUnauthorizedRequestsAreRejected checks that requests without a valid token cannot even list the tools.
+func TestUnauthorizedRequestsAreRejected(t *testing.T) {
 	w := newWorld(t, "")
 	ci := w.newToken(w.ours, model.Token{Name: "ci", Scopes: []model.Scope{model.ScopeCI}})
 	for token, want := range map[string]int{"": 401, "rdt_1_wrong": 401, ci: 403} {

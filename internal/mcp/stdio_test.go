@@ -73,8 +73,8 @@ func TestInvalidLineGetsResponse(t *testing.T) {
 	}
 }
 
-// TestResponsesArePrivate checks that lists and resources are cacheable for one token only.
-func TestResponsesArePrivate(t *testing.T) {
+// TestToolListCacheScopeIsPrivate checks that lists and resources are cacheable for one token only.
+func TestToolListCacheScopeIsPrivate(t *testing.T) {
 	w := newWorld(t, "")
 	client := w.connect(w.token)
 	list, err := client.ListTools(t.Context(), nil)

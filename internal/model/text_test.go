@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestUserTextNeutralizesControlCharacters(t *testing.T) {
+func TestControlCharactersInUserTextAreNeutralized(t *testing.T) {
 	const hostile = "a\x1b[2Jb\u009bc\u202ed\u2066e\x7ff\r\ng\th\u2028i"
 	for name, c := range map[string][2]string{
 		"a line":     {Line(hostile), "a[2Jbcdefghi"},

@@ -35,9 +35,9 @@ func TestSecretsAreRemovedFromResponses(t *testing.T) {
 	}
 }
 
-// TestOutcomeStorageIsLimitedOnlyByShutdown checks that only a shutdown limits the time, after a grace
+// TestOnlyShutdownLimitsOutcomeStorageTime checks that only a shutdown limits the time, after a grace
 // period.
-func TestOutcomeStorageIsLimitedOnlyByShutdown(t *testing.T) {
+func TestOnlyShutdownLimitsOutcomeStorageTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outer, stop := context.WithCancel(t.Context())
 		ctx, cancel := withGracePeriod(outer, keepWithin)

@@ -15,9 +15,9 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/reporttest"
 )
 
-// TestUploadFilesShareSecrets checks that secrets and rules for secrets in one file apply
+// TestSecretsAreRedactedAcrossUploadFiles checks that secrets and rules for secrets in one file apply
 // to other files, independent of their order.
-func TestUploadFilesShareSecrets(t *testing.T) {
+func TestSecretsAreRedactedAcrossUploadFiles(t *testing.T) {
 	const secret, other = "correct-horse-battery", "staple-correct-horse"
 	files := []struct{ name, text string }{
 		{"gitleaks.sarif", fmt.Sprintf(`{"runs":[{"tool":{"driver":{"name":"gitleaks"}},"results":[{"ruleId":"generic-api-key","locations":[

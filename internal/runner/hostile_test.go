@@ -59,8 +59,8 @@ type endless struct{}
 // Read implements io.Reader.
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// TestLinksThroughOtherLinksAreSkipped checks links whose text alone stays in the checkout.
-func TestLinksThroughOtherLinksAreSkipped(t *testing.T) {
+// TestLinksEscapingThroughOtherLinksAreSkipped checks links whose text alone stays in the checkout.
+func TestLinksEscapingThroughOtherLinksAreSkipped(t *testing.T) {
 	b := newBench(t, nil)
 	deep := b.tree(item{"120000", "top", b.blob("../../..")})
 	for _, name := range []string{"c", "b"} {

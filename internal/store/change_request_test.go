@@ -11,7 +11,7 @@ import (
 	"github.com/redoubt/redoubt/internal/testutil/storetest"
 )
 
-func TestSaveChangeRequestReportsNewState(t *testing.T) {
+func TestSaveChangeRequestReportsWhetherScanIsNeeded(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := newTenant(t, s)
 		r := d.saveRepositories(d.connection("gitea"), hostRepository("1", "acme/payments"))[0]

@@ -109,10 +109,10 @@ func grantRows(t *testing.T, s *store.Store, d model.Deployment) (n int) {
 	return n
 }
 
-// TestRenewableGrantIsListed checks that an expired token with a renewable grant is
+// TestExpiredRenewableTokenHasNotEnded checks that an expired token with a renewable grant is
 // distinguished from an ended one. It must not be deleted to stay within the limit, and must end
 // with its grant.
-func TestRenewableGrantIsListed(t *testing.T) {
+func TestExpiredRenewableTokenHasNotEnded(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *store.Store, clock *storetest.Clock) {
 		d := storetest.Deployment(t, s)
 		ada := addUser(t, s, d, "ada", model.RoleViewer)

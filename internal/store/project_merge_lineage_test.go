@@ -95,7 +95,7 @@ var lineageMerges = []struct {
 	},
 }
 
-func TestProjectMergePreservesDecisions(t *testing.T) {
+func TestProjectMergeDecisionsPerLocation(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		all := newTenant(t, s)
 		for i, c := range lineageMerges {

@@ -43,7 +43,7 @@ func TestCommitClockIsMonotonic(t *testing.T) {
 	}
 }
 
-func TestVersionIncrementsPerVisibleChange(t *testing.T) {
+func TestCommitWithVisibleChangesIncrementsVersionOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		for _, c := range []struct {

@@ -193,9 +193,9 @@ func TestDisableUserRevokesAllAccess(t *testing.T) {
 	})
 }
 
-// TestDeletedRoleRevokesTokensOnly checks that removing a role does not end
+// TestRoleRemovalRevokesTokensButNotSessions checks that removing a role does not end
 // sessions, which are shared by all deployments.
-func TestDeletedRoleRevokesTokensOnly(t *testing.T) {
+func TestRoleRemovalRevokesTokensButNotSessions(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := storetest.Deployment(t, s)
 		noise := deployment(t, s, storetest.Noise)

@@ -293,9 +293,9 @@ func TestDryRunChangesNothing(t *testing.T) {
 	}
 }
 
-// TestEmptySelectionReadsNothing checks that an empty selection reads no lineage, and that a request
+// TestEmptySelectionReadsNoLineages checks that an empty selection reads no lineage, and that a request
 // without changes stores nothing.
-func TestEmptySelectionReadsNothing(t *testing.T) {
+func TestEmptySelectionReadsNoLineages(t *testing.T) {
 	w := small()
 	w.fail = "Lineages"
 	if got, err := Apply(t.Context(), w, w, byID(Request{State: model.TriageIgnored}, 99)); err != nil || len(got.IDs) != 0 {

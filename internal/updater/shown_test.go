@@ -57,10 +57,10 @@ func TestFeedPasswordIsHidden(t *testing.T) {
 	}
 }
 
-// TestSignedFeedIsLoadedInFull checks that a feed that differs from another only in its
+// TestFeedURLQueryDistinguishesFeedsAndIsHidden checks that a feed that differs from another only in its
 // query does not count as unchanged. The error of a redirect to a signed address must not show the
 // signature.
-func TestSignedFeedIsLoadedInFull(t *testing.T) {
+func TestFeedURLQueryDistinguishesFeedsAndIsHidden(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -132,9 +132,9 @@ func TestSignInLinkWorksOnce(t *testing.T) {
 	hides(t, page, "[data-say=no-password]")
 }
 
-// TestTokenResponseListsPermissions checks that the suggested command for a token matches its
+// TestTokenCommandMatchesPermissions checks that the suggested command for a token matches its
 // permissions, and that permanent actions require a confirmation.
-func TestTokenResponseListsPermissions(t *testing.T) {
+func TestTokenCommandMatchesPermissions(t *testing.T) {
 	d := newSignInSite(t)
 	b := d.browserAs(d.user(d.org, "ada", model.RoleAdmin))
 	made := func(scope string) string {

@@ -13,8 +13,8 @@ import (
 	"github.com/redoubt/redoubt/internal/report/secrets"
 )
 
-// TestCodeIsReadOnlyInsideCheckout checks that no path in a report leads to a file outside of the checkout.
-func TestCodeIsReadOnlyInsideCheckout(t *testing.T) {
+// TestCodeOutsideCheckoutIsNotRead checks that no path in a report leads to a file outside of the checkout.
+func TestCodeOutsideCheckoutIsNotRead(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	file := func(name string, text []byte) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/redoubt/redoubt/internal/httpx"
 )
 
-// TestPageLinksUseRequestOrigin checks that pages use the origin of the request context
+// TestPageLinksIgnoreHostHeader checks that pages use the origin of the request context
 // instead of the Host header.
-func TestPageLinksUseRequestOrigin(t *testing.T) {
+func TestPageLinksIgnoreHostHeader(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://evil.example/", nil)
 	r = r.WithContext(httpx.WithOrigin(r.Context(), httpx.Origin{Base: "http://127.0.0.1:8080"}))
 	if got := (&Request{Pages: &Pages{}, HTTP: r}).BaseURL(); got != "http://127.0.0.1:8080" {
