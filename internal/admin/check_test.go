@@ -151,7 +151,7 @@ func TestCheckComparesListsWithRows(t *testing.T) {
 		"a project is not listed": {func(m map[store.FindingCount]int) {
 			m[store.FindingCount{ProjectID: 7, IssueType: model.SCA, Status: model.StatusIgnored}] = 1
 		}, []string{"project 7: 1 sca findings with status ignored are stored, 0 are listed", "1 sca findings are stored, 0 are listed"}},
-		"what is removed is in no list": {func(m map[store.FindingCount]int) {
+		"removed files are in no list": {func(m map[store.FindingCount]int) {
 			m[store.FindingCount{ProjectID: 1, IssueType: model.Secrets}] = 5
 		}, nil},
 	} {

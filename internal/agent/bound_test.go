@@ -179,7 +179,7 @@ func TestBoundTokenCannotProbeRepositoryIDs(t *testing.T) {
 		for i, c := range []claim{{name: "platform/a", id: "777"}, {name: "platform/b", id: "4711"}} {
 			status, id, answer := w.beginAs(otherToken, c)
 			w.same("begins with "+c.id, http.StatusOK, status)
-			w.same("what is found with "+c.id, int64(0), w.scanProject(id)-w.named(c.name).ID)
+			w.same("findings with "+c.id, int64(0), w.scanProject(id)-w.named(c.name).ID)
 			w.same("scans after "+answer, scans+1+i, len(w.scans()))
 			// The next scan must not reveal more: the rename must have the same effect in both
 			// cases.

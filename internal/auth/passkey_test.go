@@ -189,7 +189,7 @@ func TestPasskeySignIn(t *testing.T) {
 		}
 	}
 	if _, err := p.SignIn(t.Context(), request().Sealed, strings.Repeat("x", 2*maxCredential), home); !errors.Is(err, ErrCode) {
-		t.Errorf("what is none: %v", err)
+		t.Errorf("invalid passkey: %v", err)
 	}
 	k.counter += 100
 	c = request()

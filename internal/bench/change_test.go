@@ -59,6 +59,6 @@ func TestBenchmarkFeed(t *testing.T) {
 	w := newWorld(t)
 	w.fill(2000)
 	if received := w.follow(url.Values{}); received < 2000*8/10 || received > w.findings {
-		t.Errorf("%d changes of %d findings were told", received, w.findings)
+		t.Errorf("%d changes of %d findings were delivered", received, w.findings)
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestNewCodeBlocksInMixedScans(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, steps := range map[string][]evalScan{
-			"a diff scan tells code after one that told none": {
+			"a diff scan with code after one without code": {
 				{file: "ab", hasCode: true}, {file: "fedab", diff: true}, {file: "hgfedab", hasCode: true, diff: true},
 			},
 			"a diff scan reads all of what full scans read in part": {
@@ -50,15 +50,15 @@ func TestNewCodeBlocksInMixedScans(t *testing.T) {
 func TestReportsWithPartialCode(t *testing.T) {
 	for _, engine := range storetest.Engines {
 		for name, test := range map[string]struct{ first, second evalScan }{
-			"two become one, with code":     {evalScan{file: "xa", hasCode: true, part: "a"}, evalScan{file: "--e", hasCode: true}},
-			"two become one, late":          {evalScan{file: "xa", hasCode: true, part: "a"}, evalScan{file: "--e", hasCode: true, late: true}},
-			"two become one in diff scans":  {evalScan{file: "xa", hasCode: true, part: "a", diff: true}, evalScan{file: "--e", hasCode: true, diff: true}},
-			"two become one":                {evalScan{file: "ab", hasCode: true, part: "b"}, evalScan{file: "b"}},
-			"two become another":            {evalScan{file: "ab", hasCode: true, part: "b"}, evalScan{file: "c"}},
-			"one that was told becomes two": {evalScan{file: "a", hasCode: true}, evalScan{file: "--yz", hasCode: true, part: "y"}},
-			"one that was not becomes two":  {evalScan{file: "a"}, evalScan{file: "--yz", hasCode: true, part: "z"}},
-			"in diff scans":                 {evalScan{file: "a", diff: true}, evalScan{file: "--yz", hasCode: true, part: "z", diff: true}},
-			"late":                          {evalScan{file: "ab", hasCode: true, part: "b"}, evalScan{file: "b", late: true}},
+			"two become one, with code":       {evalScan{file: "xa", hasCode: true, part: "a"}, evalScan{file: "--e", hasCode: true}},
+			"two become one, late":            {evalScan{file: "xa", hasCode: true, part: "a"}, evalScan{file: "--e", hasCode: true, late: true}},
+			"two become one in diff scans":    {evalScan{file: "xa", hasCode: true, part: "a", diff: true}, evalScan{file: "--e", hasCode: true, diff: true}},
+			"two become one":                  {evalScan{file: "ab", hasCode: true, part: "b"}, evalScan{file: "b"}},
+			"two become another":              {evalScan{file: "ab", hasCode: true, part: "b"}, evalScan{file: "c"}},
+			"one reported result becomes two": {evalScan{file: "a", hasCode: true}, evalScan{file: "--yz", hasCode: true, part: "y"}},
+			"one that was not becomes two":    {evalScan{file: "a"}, evalScan{file: "--yz", hasCode: true, part: "z"}},
+			"in diff scans":                   {evalScan{file: "a", diff: true}, evalScan{file: "--yz", hasCode: true, part: "z", diff: true}},
+			"late":                            {evalScan{file: "ab", hasCode: true, part: "b"}, evalScan{file: "b", late: true}},
 		} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				p := newEvals(t, engine)
@@ -86,14 +86,14 @@ func TestMessagesDistinguishCode(t *testing.T) {
 			steps  []evalScan
 			blocks string
 		}{
-			"told, then not":              {[]evalScan{{file: "a", hasCode: true}, {file: "e"}}, "e"},
-			"not told, then told":         {[]evalScan{{file: "a"}, {file: "e", hasCode: true}}, "e"},
-			"not told, twice":             {[]evalScan{{file: "a"}, {file: "e"}}, "e"},
-			"in diff scans":               {[]evalScan{{file: "a", hasCode: true, diff: true}, {file: "e", diff: true}}, "e"},
-			"late":                        {[]evalScan{{file: "a", hasCode: true}, {file: "e", late: true}}, "e"},
-			"the same":                    {[]evalScan{{file: "a", hasCode: true}, {file: "a"}, {file: "a", hasCode: true}}, ""},
-			"the same beside a new one":   {[]evalScan{{file: "a", hasCode: true}, {file: "fa"}}, "f"},
-			"the same, told of a new one": {[]evalScan{{file: "a"}, {file: "fa", hasCode: true, part: "a"}}, "f"},
+			"told, then not":             {[]evalScan{{file: "a", hasCode: true}, {file: "e"}}, "e"},
+			"not told, then told":        {[]evalScan{{file: "a"}, {file: "e", hasCode: true}}, "e"},
+			"not told, twice":            {[]evalScan{{file: "a"}, {file: "e"}}, "e"},
+			"in diff scans":              {[]evalScan{{file: "a", hasCode: true, diff: true}, {file: "e", diff: true}}, "e"},
+			"late":                       {[]evalScan{{file: "a", hasCode: true}, {file: "e", late: true}}, "e"},
+			"the same":                   {[]evalScan{{file: "a", hasCode: true}, {file: "a"}, {file: "a", hasCode: true}}, ""},
+			"the same beside a new one":  {[]evalScan{{file: "a", hasCode: true}, {file: "fa"}}, "f"},
+			"the same with a new result": {[]evalScan{{file: "a"}, {file: "fa", hasCode: true, part: "a"}}, "f"},
 		} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				p, last := newEvals(t, engine), len(test.steps)-1

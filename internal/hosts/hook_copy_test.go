@@ -73,7 +73,7 @@ func TestDatabaseCopyPreservesWebhooks(t *testing.T) {
 // only webhooks with the address of the copy.
 func TestDatabaseCopyRemovesOnlyItsWebhooks(t *testing.T) {
 	const ours, foreign = "https://redoubt.example", "https://staging.example"
-	for _, step := range []struct{ what, server string }{{"at another address", foreign}, {"that was told none", ""}, {"the original", ours}} {
+	for _, step := range []struct{ what, server string }{{"at another address", foreign}, {"without a hook", ""}, {"the original", ours}} {
 		t.Run(step.what, func(t *testing.T) {
 			w := newWorld(t, storetest.New(t, "sqlite"))
 			c := w.connect()
@@ -111,7 +111,7 @@ func TestServersPreserveWebhooksOfOtherAddresses(t *testing.T) {
 				w.must(err)
 			}
 			same(t, "after both looked", w.host.hooked, before)
-			same(t, "what is wrong", w.repository(c).HookProblem(w.now), "")
+			same(t, "hook problem", w.repository(c).HookProblem(w.now), "")
 			same(t, "what the first one says", w.elsewhere(c.ID), step.reported)
 		}
 	})

@@ -158,7 +158,7 @@ func TestRecreateWebhook(t *testing.T) {
 				}
 				same(t, "at the host", w.host.hooked, want)
 				check()
-				same(t, "what is wrong", w.repository(c).HookProblem(w.now), "")
+				same(t, "hook problem", w.repository(c).HookProblem(w.now), "")
 			})
 		})
 	}
@@ -270,7 +270,7 @@ func TestMissedWebhookEventsAreDetected(t *testing.T) {
 				t.Errorf("it is still %s of %v", after, w.host.hooked)
 			}
 			w.host.heads["trunk"] = first
-			step("what was pushed before that", 0, polled, "polling, asked soon.")
+			step("earlier push", 0, polled, "polling, asked soon.")
 			step("is nothing that it was to tell", time.Hour, nothing, "polling, asked soon.")
 		})
 	}

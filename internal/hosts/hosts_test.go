@@ -42,13 +42,13 @@ func TestConnectionSyncsRepositories(t *testing.T) {
 		if c.Account != "Bot" || strings.Contains(string(c.Credential), "t0ken") || len(c.WebhookSecret) == 0 {
 			t.Errorf("the connection is %+v", c)
 		}
-		same(t, "what is followed", w.projects(), []string{"acme/payments", "acme/web"})
+		same(t, "followed projects", w.projects(), []string{"acme/payments", "acme/web"})
 		projects, err := w.keeper.CreateProjects(t.Context(), w.d.ID, storetest.Actor, c.ID, []string{"other/x", "acme/*"})
 		if err != nil || len(projects) != 1 || projects[0].Name != "other/x" {
 			t.Errorf("taken %v, %v", projects, err)
 		}
 		if _, err := w.keeper.CreateProjects(t.Context(), w.d.ID, storetest.Actor, c.ID, []string{"unknown/*"}); !errors.Is(err, model.ErrNotFound) {
-			t.Errorf("what is not there: %v", err)
+			t.Errorf("missing repository: %v", err)
 		}
 		archived := newRepository("5", "acme/old")
 		archived.Archived = true

@@ -104,7 +104,7 @@ func TestOnlyChangedLinksQueryHost(t *testing.T) {
 	if err := change(many...); err == nil || !strings.Contains(err.Error(), strconv.Itoa(model.MaxNewHostPeople)) {
 		t.Errorf("too many are linked at a time: %v", err)
 	}
-	same(t, "what was refused", linked(), "map[octocat:{vic id of mallory}]")
+	same(t, "users after refused links", linked(), "map[octocat:{vic id of mallory}]")
 	w.linkedOnce()
 	w.must(change("octocat=ada"))
 	same(t, "an older link", linked(), "map[octocat:{ada }]")

@@ -56,7 +56,7 @@ func TestPushesAreScannedOnceInAnyOrder(t *testing.T) {
 		}{
 			{"polled", first, poll, []string{"acme/payments trunk 1111", "acme/web trunk 1111"}},
 			{"polled again", first, poll, nil},
-			{"told of what was polled", first, func() { hook(first) }, nil},
+			{"webhook for a polled change", first, func() { hook(first) }, nil},
 			{"told", second, func() { hook(second) }, []string{"acme/payments trunk 2222"}},
 			{"told late of an older one", second, func() { hook(third) }, nil},
 			{"pushed back", first, func() { hook("4444444444444444444444444444444444444444") }, []string{"acme/payments trunk 1111"}},
@@ -151,7 +151,7 @@ func TestPlainRemotesArePolled(t *testing.T) {
 	w.must(err)
 	w.host.heads = map[string]string{"trunk": first}
 	w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
-	same(t, "what is scanned", w.pushed, []string{"acme/payments trunk 1111"})
+	same(t, "scanned commits", w.pushed, []string{"acme/payments trunk 1111"})
 	same(t, "what it was asked", w.host.polled, []string{"acme/payments trunk"})
 }
 
@@ -177,7 +177,7 @@ func TestIrrelevantWebhooksCreateNoJob(t *testing.T) {
 		same(t, "what came of it before any job", w.outcomes(c)[0], webhook.event+": "+webhook.outcome)
 	}
 	w.must(w.sendWebhook(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", first)))
-	same(t, "what is to be done", w.outcomes(c)[0], "push: ")
+	same(t, "pending webhook", w.outcomes(c)[0], "push: ")
 }
 
 // TestHostsPollingFrequency checks that repositories with webhooks are polled rarely and that a host
@@ -203,7 +203,7 @@ func TestHostsPollingFrequency(t *testing.T) {
 		secret, err := w.keeper.Vault.OpenWebhook(w.d.ID, c)
 		w.must(err)
 		w.must(w.send(w.d.ID, c.ID, secret, "star", `{"repository":{"id":1}}`))
-		checkPolled("with one that told of no push yet", "acme/payments", "acme/web")
+		checkPolled("with a repository without a push", "acme/payments", "acme/web")
 		w.must(w.send(w.d.ID, c.ID, secret, "push", pushTo(1, "trunk", first)))
 		checkPolled("with one that is heard of", "acme/web")
 		w.now = w.now.Add(59 * time.Minute)

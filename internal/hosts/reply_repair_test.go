@@ -301,11 +301,11 @@ func TestCommentsBeforeReplyPolicyAreIgnored(t *testing.T) {
 				if c.counts {
 					want = model.TriageIgnored
 				}
-				same(t, "what was written before", w.triage(w.on).State, want)
+				same(t, "earlier comment", w.triage(w.on).State, want)
 				second := clock.Now().Truncate(time.Second) // hosts report whole seconds
 				clock.Advance(time.Minute)
 				w.addComment(scm.Comment{ID: "51", Author: c.author, Thread: "t2", Path: "a.go", Body: "/redoubt fixing", At: second})
-				same(t, "what was written since", w.triage(w.other).State, model.TriageFixing)
+				same(t, "later comment", w.triage(w.other).State, model.TriageFixing)
 			})
 		}
 	}

@@ -146,7 +146,7 @@ func TestStatusWaitsForChangeRequestScan(t *testing.T) {
 		w.scanBy("semgrep", "refs/pull/3/merge", first)
 		same(t, "its own", w.latestStatus(), "acme/payments 1111 2")
 		w.scanBy("semgrep", "refs/heads/fix", second)
-		same(t, "its branch, before the host told of the head", w.latestStatus(), waits)
+		same(t, "its branch, before the host reported the head", w.latestStatus(), waits)
 		w.host.open[0].HeadCommit, w.host.open[0].UpdatedAt = second, w.now.Add(time.Second)
 		w.must(w.keeper.Poll(t.Context(), w.d.ID, c))
 		same(t, "its branch", w.latestStatus(), waits)

@@ -88,7 +88,7 @@ func TestWebhooksAreAcceptedOnceAndProcessed(t *testing.T) {
 		} {
 			w.must(w.send(w.d.ID, c.ID, secret, webhook[0], webhook[1]))
 		}
-		same(t, "what is to be scanned", append(w.proposed, w.pushed...), []string{"acme/payments#3 1111", "acme/payments trunk 1111"})
+		same(t, "pending commits", append(w.proposed, w.pushed...), []string{"acme/payments#3 1111", "acme/payments trunk 1111"})
 		same(t, "what came of it", w.outcomes(c), []string{
 			"star: no action required", "push: the repository is not a project", "push: the repository is not a project", "push: push to trunk",
 			"pull_request: not found", "pull_request: change request 3 is open",
@@ -178,7 +178,7 @@ func TestWebhookFloodQueuesOneJob(t *testing.T) {
 		_, _, err = queue.Do(w.keeper.ProcessWebhook)(t.Context(), *claimed)
 		w.must(errors.Join(err, s.FinishJob(t.Context(), *claimed, nil, "")))
 		w.must(w.send(w.d.ID, c.ID, secret, "star", `{}`))
-		same(t, "what is scanned", append(w.proposed, w.pushed...), []string{"acme/payments#3 1111", "acme/payments#4 2222", "acme/payments trunk 9999"})
+		same(t, "scanned commits", append(w.proposed, w.pushed...), []string{"acme/payments#3 1111", "acme/payments#4 2222", "acme/payments trunk 9999"})
 		list := w.outcomes(c)
 		same(t, "the newest outcomes", list[:7], []string{
 			"star: no action required", "pull_request: change request 3 is open",

@@ -52,6 +52,6 @@ func TestIntakeLimits(t *testing.T) {
 	}
 	large := (&Intake{Each: 1 << 30, All: 1 << 30}).Reserve()
 	if err := large.Add(longUpload); err != nil || large.Long() {
-		t.Errorf("what is just no large upload waits for others, %v", err)
+		t.Errorf("an upload just below the limit of large ones waits, %v", err)
 	}
 }

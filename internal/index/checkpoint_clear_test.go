@@ -108,7 +108,7 @@ func TestDeploymentDeletedDuringCheckpointWrite(t *testing.T) {
 	s.deleted.Store(true)
 	x.Save(t.Context())
 	if left, _ := filepath.Glob(filepath.Join(c.dir, "*")); len(left) > 0 || s.stored != 1 || len(x.loaded()) > 0 {
-		t.Errorf("left over: %v; the store was told %d times of it; in memory: %d", left, s.stored, len(x.loaded()))
+		t.Errorf("left over: %v; %d changes were stored; in memory: %d", left, s.stored, len(x.loaded()))
 	}
 }
 

@@ -346,7 +346,7 @@ func TestCheckpointSchedule(t *testing.T) {
 		}
 	}
 	if never := (&saved{}); !never.due(1, began) {
-		t.Error("what was never written is not due")
+		t.Error("an index without a checkpoint is not due")
 	}
 }
 

@@ -135,7 +135,7 @@ func TestVEXAppliesToExistingAndNewFindings(t *testing.T) {
 		if got := sums[0].VEX[0]; got.Outcome != model.VEXActive || got.Changed != 1 || got.Statements != 1 {
 			t.Errorf("receipt %+v", got)
 		}
-		w.want("what is there", "acme/pay", "main", map[string]string{"django": isIgnored, "flask": "untriaged"})
+		w.want("existing findings", "acme/pay", "main", map[string]string{"django": isIgnored, "flask": "untriaged"})
 		w.imports("acme/pay", "feature", found)
 		w.want("on a new branch", "acme/pay", "feature", map[string]string{"django": isIgnored, "flask": "untriaged"})
 		w.imports("acme/shop", "main", openVEX("1", statement("cve-2026-2", `{"@id": "pkg:pypi/flask@1.0"}`, notReached)))

@@ -79,7 +79,7 @@ func TestOnlyWritersSeeWritingTools(t *testing.T) {
 		t.Error("a read-only token calls plan_triage")
 	}
 	if text, refused := w.call(w.inMemory(reader, true), "plan_triage", map[string]any{"issue_type": "sast", "ids": []int{1}, "state": "ignored"}); !refused || !strings.Contains(text, "read-only") {
-		t.Errorf("a server that was told wrong about the token plans: %s", text)
+		t.Errorf("a server with wrong token data plans: %s", text)
 	}
 }
 

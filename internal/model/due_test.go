@@ -66,7 +66,7 @@ func TestDueClock(t *testing.T) {
 		{"ignored twice at once", 10, 0, Unresolved, "12-15 12-18 13-14 ", 16},
 		{"ignored before it was fixed", 10, 20, Fixed, "12-15 ", 13},
 		{"ignored until after it was fixed", 10, 14, Fixed, "12-15 16-19 ", 12},
-		{"what is no stop", 10, 0, Unresolved, "x-15 12 9-3 - 12-14 ", 12},
+		{"not a boundary", 10, 0, Unresolved, "x-15 12 9-3 - 12-14 ", 12},
 	} {
 		if got := DueClock(c.relevant, c.stateAt, c.state, c.stops); got != c.want {
 			t.Errorf("%s: the clock began on %d, want %d", c.name, got, c.want)

@@ -89,7 +89,7 @@ func TestMentionedUsersAreNotified(t *testing.T) {
 			return err
 		})
 		if w.runDueJobs(); len(p.drain()) != 0 {
-			w.Error("of a comment that was withdrawn before anybody was told, mail came")
+			w.Error("mail was sent for a comment withdrawn before its delivery")
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestRulesSendComments(t *testing.T) {
 		w.runDueJobs()
 		got := w.receiver.events(w.T)
 		if len(got) != 1 {
-			w.Fatalf("%d events were told: %+v", len(got), got)
+			w.Fatalf("%d events were sent: %+v", len(got), got)
 		}
 		if e := got[0]; e.Type != "redoubt.comment" || e.Data.Title != "ana commented on a finding in acme/api" || e.Data.Reason != c.Text || len(e.Data.Findings) != 1 {
 			w.Errorf("%+v", e)

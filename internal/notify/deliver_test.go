@@ -280,7 +280,7 @@ func TestInternalAddressesAreNotNotified(t *testing.T) {
 	w.found(added{n: 1, severity: model.SeverityHigh})
 	w.runDueJobs()
 	if got := w.receiver.drain(); len(got) != 0 {
-		t.Fatalf("an internal address was told: %+v", got)
+		t.Fatalf("a message was sent to an internal address: %+v", got)
 	}
 	if n := w.log(r.ID)[0]; !strings.Contains(n.Problem, "--notify-to") || strings.Contains(n.Problem, "/hook") {
 		t.Errorf("the log says %q", n.Problem)

@@ -70,10 +70,10 @@ func TestOutboxSendsRequiredMessages(t *testing.T) {
 				"answer": func(rt *rapid.T) {
 					m.answer(m.rule(rt), rapid.SampledFrom([]int{200, 204, 404, 429, 503}).Draw(rt, "with"))
 				},
-				"pause":          func(rt *rapid.T) { m.pause(m.rule(rt)) },
-				"remove":         func(rt *rapid.T) { m.remove(m.rule(rt)) },
-				"change people":  func(rt *rapid.T) { m.people(rapid.IntRange(0, 3).Draw(rt, "who")) },
-				"what has come?": func(*rapid.T) { m.checkReceived() },
+				"pause":             func(rt *rapid.T) { m.pause(m.rule(rt)) },
+				"remove":            func(rt *rapid.T) { m.remove(m.rule(rt)) },
+				"change people":     func(rt *rapid.T) { m.people(rapid.IntRange(0, 3).Draw(rt, "who")) },
+				"received messages": func(*rapid.T) { m.checkReceived() },
 			})
 			m.end()
 		})

@@ -215,7 +215,7 @@ func TestRemovalsAreNotified(t *testing.T) {
 				if last, err := tx.LastNotifications(ctx, []int64{r.ID}); err == nil && len(last) > 0 {
 					list++
 					if r.Name == "other" || r.Name == "not this" {
-						t.Errorf("the rule %s was told", r.Name)
+						t.Errorf("the rule %s was notified", r.Name)
 					}
 				}
 			}

@@ -24,7 +24,7 @@ func TestRenamed(t *testing.T) {
 		}
 	}
 	if _, ok := (policy.Rule{ID: "a", Text: []byte("no JSON")}).Renamed("b"); ok {
-		t.Error("what is no rule has a new name")
+		t.Error("an unknown rule has a new name")
 	}
 }
 

@@ -72,7 +72,7 @@ func TestFilesShareMemoryLimit(t *testing.T) {
 		t.Fatalf("the first: %v", err)
 	}
 	if int64(built) != r.budget.Built || built < 10<<20 {
-		t.Errorf("%d bytes were told of %d", built, r.budget.Built)
+		t.Errorf("%d of %d bytes were reported", built, r.budget.Built)
 	}
 	var err error
 	for range 5 {

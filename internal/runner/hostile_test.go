@@ -228,7 +228,7 @@ func TestSSHKeyIsServedByAgent(t *testing.T) {
 	}
 	c.SSHKey, c.KnownHosts = "no key", known
 	if end, _ := b.make(run); end.Failure != "permanent" || !strings.Contains(end.Reason, "key") {
-		t.Errorf("what is no key: %+v", end)
+		t.Errorf("invalid key: %+v", end)
 	}
 }
 

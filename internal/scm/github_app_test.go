@@ -74,7 +74,7 @@ func TestAppUsesInstallationToken(t *testing.T) {
 	}
 	credential.Secret = "no key"
 	if _, err := config(loopback).Open(model.Connection{Kind: model.HostGitHub, BaseURL: s.URL}, credential); err == nil {
-		t.Error("what is no key was taken")
+		t.Error("an invalid key was accepted")
 	}
 }
 

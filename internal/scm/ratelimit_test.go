@@ -39,7 +39,7 @@ func TestRateLimits(t *testing.T) {
 	}
 	equal(t, "the host's own wait", nil, wait("a"), time.Minute)
 	now = now.Add(20 * time.Second)
-	equal(t, "what is left of it", nil, wait("a"), 40*time.Second)
+	equal(t, "remaining", nil, wait("a"), 40*time.Second)
 	equal(t, "how often it was asked", nil, requests, 1)
 	equal(t, "another user's", nil, wait("b"), time.Minute)
 	now = now.Add(time.Minute)

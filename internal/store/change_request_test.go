@@ -41,7 +41,7 @@ func TestSaveChangeRequestReportsWhetherScanIsNeeded(t *testing.T) {
 		save(late, false)
 		d.view(func(ctx context.Context, tx *store.Tx) error {
 			found, err := tx.ChangeRequest(ctx, r.ID, 1)
-			same(t, "the head, whatever was told late", found.HeadCommit, "b")
+			same(t, "the head after late events", found.HeadCommit, "b")
 			return err
 		})
 		c.State = model.ChangeClosed

@@ -134,13 +134,13 @@ func TestRolledBackNamesAreNotCached(t *testing.T) {
 		if !errors.Is(err, undone) {
 			t.Fatal(err)
 		}
-		same(t, "what was undone", len(seen("undone")), 0)
+		same(t, "undone scans", len(seen("undone")), 0)
 		d.update(func(ctx context.Context, tx *store.Tx) error { return put(ctx, tx, "first", "second") })
 		same(t, "the second", seen("second"), []string{"second"})
 		same(t, "the first again", seen("first"), []string{"first"})
 		d.check(s.ExecRaw(t.Context(), fmt.Sprintf(`UPDATE package SET name = 'restored' WHERE deployment_id = %d AND name = 'second'`, d.id)))
-		same(t, "what was lost", len(seen("second")), 0)
-		same(t, "what has its id", len(seen("restored")), 1)
+		same(t, "lost scans", len(seen("second")), 0)
+		same(t, "scans with its id", len(seen("restored")), 1)
 	})
 }
 

@@ -18,7 +18,7 @@ func TestCreateFindAndListDeployments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "what was made", d, model.Deployment{ID: d.ID, Slug: "acme", Name: "acme", CreatedAt: storetest.Epoch, StoresCode: true, Version: d.Version})
+		same(t, "created", d, model.Deployment{ID: d.ID, Slug: "acme", Name: "acme", CreatedAt: storetest.Epoch, StoresCode: true, Version: d.Version})
 		same(t, "number of its version", model.Commits(d.Version), int64(1))
 		for _, key := range []string{"acme", fmt.Sprint(d.ID)} {
 			same(t, key, deployment(t, s, key), d)

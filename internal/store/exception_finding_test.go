@@ -113,7 +113,7 @@ func TestExceptionRequests(t *testing.T) {
 			t.Errorf("approved with %d changes: %+v", len(changed), got)
 		}
 		if now := d.triageOf(f[0].LineageID); now.State != model.TriageIgnored || now.Reason != model.AcceptableRisk || now.By != first.Actor() || now.Comment != "until the upgrade" {
-			t.Errorf("what was approved is %+v", now)
+			t.Errorf("the approved exception is %+v", now)
 		}
 		conflicts := func(what string, decide func(ctx context.Context, tx *store.Tx) error) {
 			t.Helper()
@@ -176,7 +176,7 @@ func TestExceptionRequests(t *testing.T) {
 		})
 		d.wishes(7, f[0]) // after the exception ended a new request is allowed
 		if n := d.request(first.ID); n.State != model.ExceptionEnded {
-			t.Errorf("what was granted is %v", n.State)
+			t.Errorf("the granted exception is %v", n.State)
 		}
 	})
 }

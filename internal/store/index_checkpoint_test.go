@@ -104,7 +104,7 @@ func TestOnCommitIsCalledOncePerVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.Equal(reported, []int64{made}) {
-			t.Errorf("told of versions %v, want %d alone", reported, made)
+			t.Errorf("notified of versions %v, want only %d", reported, made)
 		}
 		versions, err := s.Versions(t.Context(), []int64{d.ID, 404})
 		if want := map[int64]int64{d.ID: made}; err != nil || !maps.Equal(versions, want) {

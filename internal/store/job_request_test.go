@@ -64,7 +64,7 @@ func TestRequestedJobsAreBounded(t *testing.T) {
 		claimed := w.claim()
 		repeated, err := w.request("2", "a")
 		if _, is := errors.AsType[*model.BusyError](err); !is {
-			w.t.Errorf("a job that runs already looked before what is asked now: %+v, %v", repeated, err)
+			w.t.Errorf("a running job was returned for a newer request: %+v, %v", repeated, err)
 		}
 		if err := w.FinishJob(w.t.Context(), *claimed, []byte("document"), "application/json"); err != nil {
 			w.t.Fatal(err)

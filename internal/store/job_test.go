@@ -316,7 +316,7 @@ func TestUnreachableTenantsDoNotDelayOthers(t *testing.T) {
 				return
 			}
 			if err == nil {
-				t.Fatal("tenants that cannot be asked are not told of")
+				t.Fatal("unreachable tenants are not reported")
 			}
 		}
 	}

@@ -193,7 +193,7 @@ func TestCreateUpdateAndDeletePolicies(t *testing.T) {
 			fails(t, "deleting it twice", tx.DeletePolicy(ctx, made.ID), model.ErrNotFound)
 			policies, err := tx.Policies(ctx)
 			fails(t, "deleting a default policy", tx.DeletePolicy(ctx, policies[0].ID), model.ErrConflict)
-			same(t, "what is left", len(policies), 3)
+			same(t, "remaining", len(policies), 3)
 			return err
 		})
 	})

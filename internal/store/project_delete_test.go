@@ -65,7 +65,7 @@ func TestDeletedProjectLeavesNothingButItsTrail(t *testing.T) {
 		}
 		same(t, "what goes with it", holding(), store.ProjectHolding{Findings: len(findings), Decisions: 1, Scans: 1, Lockfiles: 1, Names: 1})
 		d.update(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteProject(ctx, p.ID) })
-		same(t, "what is left of it", holding(), store.ProjectHolding{})
+		same(t, "remaining", holding(), store.ProjectHolding{})
 
 		after := counts(t, s, acme)
 		// audit trail, feed and dictionaries

@@ -44,7 +44,7 @@ func TestProjectRoundTrip(t *testing.T) {
 				CreatedAt: tx.Now(), DefaultBranch: "refs/heads/trunk", PrimaryBranch: "refs/heads/release",
 				Visibility: model.VisibilityPrivate, ManagedScan: model.ManagedScan{Diff: true},
 			}
-			same(t, "what was made", made, want)
+			same(t, "created", made, want)
 			return err
 		})
 		view(t, s, d, func(ctx context.Context, tx *store.Tx) error {

@@ -210,7 +210,7 @@ func TestTicketProjectSelection(t *testing.T) {
 		}
 		made := d.ticket(out.Requested[0].TicketID)
 		if made.State != model.TicketRequested || made.Project != "acme/private" || made.ConnectionID != c.ID || made.Marker == "" || d.shown(own[0].LineageID) != nil {
-			t.Errorf("what was asked for is %+v", made)
+			t.Errorf("the request is %+v", made)
 		}
 		repeated := d.requestTickets(ticket.Request{Findings: own})
 		if len(repeated.Skipped) != 3 || len(repeated.Requested) != 0 {

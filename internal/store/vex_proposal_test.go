@@ -155,12 +155,12 @@ func TestProposalStatementsAreDecidedIndividually(t *testing.T) {
 		same(t, "changed by one", d.accept(id, one.ID()).Changed, 1)
 		same(t, "states", d.states(w), []string{"ignored", "untriaged", "untriaged"})
 		review = d.review(id)
-		same(t, "what is left", []any{review.Changes, review.Counts[one.ID()], review.Counts[two.ID()]}, []any{2, true, false})
+		same(t, "remaining", []any{review.Changes, review.Counts[one.ID()], review.Counts[two.ID()]}, []any{2, true, false})
 		same(t, "refused", d.refuse(id, two.ID()), 1)
 		same(t, "left of it", d.proposals()[0].Statements, 2)
 		d.update(func(ctx context.Context, tx *store.Tx) error {
 			_, err := exceptions.AcceptVEX(ctx, tx, id, two.ID())
-			invalid(t, "what was refused", err, "statements")
+			invalid(t, "refused statements", err, "statements")
 			_, err = exceptions.RefuseVEX(ctx, tx, id, "", one.ID())
 			invalid(t, "what counts", err, "statements")
 			return nil
@@ -174,7 +174,7 @@ func TestProposalStatementsAreDecidedIndividually(t *testing.T) {
 		branch.Ref = "refs/heads/topic"
 		same(t, "by a branch", d.putVEX(branch).Outcome, model.VEXSame)
 		repeated := proposal(p, "urn:b", two)
-		same(t, "what was refused in another document", d.putVEX(repeated).Outcome, model.VEXRefused)
+		same(t, "a statement refused in another document", d.putVEX(repeated).Outcome, model.VEXRefused)
 		list := events(t, s, model.Deployment{ID: d.id})
 		var actions []string
 		for _, e := range list[len(list)-6:] {
@@ -274,7 +274,7 @@ func TestProposalsAreBoundedBySize(t *testing.T) {
 			invalid(t, "more than may be proposed", err, "vex")
 			return nil
 		})
-		same(t, "what is there stays", len(d.proposals()), 2)
+		same(t, "existing proposals remain", len(d.proposals()), 2)
 		r := d.putVEX(proposal(p, "urn:3", long(third)))
 		same(t, "the oldest goes", []any{r.Outcome, r.Dropped}, []any{model.VEXProposed, []int64{first.Document.ID}})
 		list := d.proposals()

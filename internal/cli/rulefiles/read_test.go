@@ -151,7 +151,7 @@ func TestInvalidRuleFiles(t *testing.T) {
 	}
 	set, err := Read([]string{dir}, true)
 	if err != nil || !slices.Equal(idsOf(set), []string{"fine", "good", "pack.p.k"}) || len(set.Left) != len(invalid.Fields) {
-		t.Errorf("what is left: %v with %d faults, %v", idsOf(set), len(set.Left), err)
+		t.Errorf("remaining files: %v with %d faults, %v", idsOf(set), len(set.Left), err)
 	}
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it takes %v", took)

@@ -67,7 +67,7 @@ func TestPipIncludes(t *testing.T) {
 			[]string{"both.txt:1 flask 3.0.0"},
 			nil,
 		},
-		"what is not followed": {
+		"unsupported lines": {
 			"-- sub/requirements.txt --\n-r https://e.example/r.txt\n-c file:///etc/passwd\n-r ../../out.txt\n-r /etc/passwd\n-r ${HOME}/x.txt\n-r gone.txt\n-c ~/c.txt\n-r ..\\x.txt\nflask==3.0.0 # -r no.txt\n",
 			[]string{"sub/requirements.txt:9 flask 3.0.0"},
 			[]string{
@@ -151,7 +151,7 @@ func TestPipReferencesAreBounded(t *testing.T) {
 	}
 	want := []model.Refusal{{Item: "line 2", Reason: "p0: its version is unknown: the files have too many references"}}
 	if diff := cmp.Diff(want, late.Refused); diff != "" {
-		t.Errorf("what was not followed (-want +got):\n%s", diff)
+		t.Errorf("unsupported lines (-want +got):\n%s", diff)
 	}
 }
 

@@ -46,7 +46,7 @@ func TestHistories(t *testing.T) {
 	}
 	is("too many of them", h.Begin(1, 1, older), 3)
 	known(lost, false)
-	is("what was asked of the history before", h.Add(1, 1, lost, at(9, 1)), 0)
+	is("after an older request", h.Add(1, 1, lost, at(9, 1)), 0)
 	is("the same", h.Begin(1, 1, at(9, 1)), 0)
 	is("a version beside it", h.Begin(1, 3, at(2, 2)), 4)
 	last := at(2, 2)

@@ -96,7 +96,7 @@ func TestReport(t *testing.T) {
 				"\n12 passed, 0 failed, 0 skipped\n",
 		},
 		{
-			name:   "what is no event is passed on",
+			name:   "other lines are passed on",
 			events: []string{"go: no such tool", `{"Action":"pass","Package":"m/a","Test":"TestX"}`, `{not json`},
 			want:   "go: no such tool\n{not json\n\nslowest:\n\n1 passed, 0 failed, 0 skipped\n",
 		},
